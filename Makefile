@@ -1,0 +1,49 @@
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help check test race e2e lint fmt vet bench build deps clean
+
+GO       ?= go
+TOOL      = $(GO) tool -modfile=tools/go.mod
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# every package but the end-to-end tests, which need the built binary and minutes
+PACKAGES  = $(shell $(GO) list ./... | grep -v '/e2e')
+# the race detector needs cgo and a C compiler; `make deps` brings one
+RACE      = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),$(if $(shell command -v "$$($(GO) env CC)"),-race))
+E2E_FLAGS ?=
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+check: lint ## what to run before a commit: lint and the short tests
+	$(GO) test -short -timeout 5m $(PACKAGES)
+
+test: race e2e ## all tests, the end-to-end tests and their table of clients last
+
+race: ## unit tests with the race detector
+	$(if $(RACE),,@echo "no C compiler found: the unit tests run without the race detector (make deps installs one)"; test "$${CI:-}" != true)
+	$(GO) test $(RACE) -timeout 15m $(PACKAGES)
+
+e2e: ## end-to-end tests: the built binary, every real client found, real robots.txt files
+	$(GO) -C e2e test -count=1 -timeout 25m $(E2E_FLAGS)
+
+lint: vet ## formatting, vet and the chosen linters (.golangci.yml)
+	$(TOOL) golangci-lint run --timeout 10m
+
+vet:
+	$(GO) vet ./...
+
+fmt: ## format every Go file
+	$(TOOL) golangci-lint fmt
+
+bench: ## benchmarks, six runs each, as benchstat wants them
+	$(GO) test -run '^$$' -bench . -benchmem -count 6 -timeout 60m $(PACKAGES)
+
+build: ## the static binary, ./heed
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X heed/internal/cli.version=$(VERSION)' -o heed .
+
+deps: ## install every real client that the end-to-end tests drive
+	@tools/deps
+
+clean: ## remove what make built
+	rm -rf heed e2e/node/node_modules

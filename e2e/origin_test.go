@@ -1,0 +1,191 @@
+package e2e
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// seen is one request as it reached an origin.
+type seen struct {
+	scheme, host, method, target, agent string
+}
+
+// origin is a local server for http and https that serves every host name and
+// keeps a log of what it was asked: the witness.
+type origin struct {
+	httpAddr, httpsAddr string
+	rootFile            string // PEM of the root that its certificates come from
+
+	mu     sync.Mutex
+	robots map[string]string // by host name; a host without one answers 404
+	pages  map[string]http.HandlerFunc
+	log    []seen
+}
+
+// newOrigin starts an origin that is closed when the test ends. Pages answers
+// a path; a path that is not in it gets the host and target as text.
+func newOrigin(t testing.TB, robots map[string]string, pages map[string]http.HandlerFunc) *origin {
+	t.Helper()
+	o := &origin{robots: robots, pages: pages}
+	root := newTestRoot(t)
+	o.rootFile = filepath.Join(t.TempDir(), "test-root.pem")
+	if err := os.WriteFile(o.rootFile, root.pem, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.httpAddr = serveOrigin(t, o.handler("http"), nil)
+	o.httpsAddr = serveOrigin(t, o.handler("https"), &tls.Config{
+		GetCertificate: root.certificate,
+		NextProtos:     []string{"h2", "http/1.1"},
+	})
+	return o
+}
+
+func serveOrigin(t testing.TB, h http.Handler, c *tls.Config) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http.Server{Handler: h, TLSConfig: c, ReadHeaderTimeout: time.Minute}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if c == nil {
+			_ = s.Serve(l) // ErrServerClosed
+		} else {
+			_ = s.ServeTLS(l, "", "") // ErrServerClosed
+		}
+	}()
+	t.Cleanup(func() { s.Close(); <-done })
+	return l.Addr().String()
+}
+
+func (o *origin) handler(scheme string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if h, _, err := net.SplitHostPort(host); err == nil {
+			host = h
+		}
+		o.mu.Lock()
+		o.log = append(o.log, seen{scheme, r.Host, r.Method, r.RequestURI, r.UserAgent()})
+		robots, ok := o.robots[host]
+		page := o.pages[r.URL.Path]
+		o.mu.Unlock()
+		switch {
+		case page != nil:
+			page(w, r)
+		case r.RequestURI == "/robots.txt" && ok:
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			_, _ = w.Write([]byte(robots)) // the asker may be gone
+		case r.RequestURI == "/robots.txt":
+			http.NotFound(w, r)
+		default:
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			_, _ = w.Write([]byte(scheme + " " + host + " " + r.RequestURI)) // the asker may be gone
+		}
+	})
+}
+
+// requests returns the log's entries whose target begins with prefix.
+func (o *origin) requests(prefix string) []seen {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var found []seen
+	for _, s := range o.log {
+		if strings.HasPrefix(s.target, prefix) {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// connectTo is what leads every host name to this origin.
+func (o *origin) connectTo() []string {
+	return []string{
+		"--connect-to", ":80:" + o.httpAddr,
+		"--connect-to", ":443:" + o.httpsAddr,
+		"--allow-address", "127.0.0.0/8",
+	}
+}
+
+// testRoot issues a certificate for whatever name is asked for.
+type testRoot struct {
+	pem  []byte
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+
+	mu     sync.Mutex
+	leaves map[string]*tls.Certificate
+}
+
+func newTestRoot(t testing.TB) *testRoot {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber:          big.NewInt(1),
+		Subject:               pkix.Name{CommonName: "root of the test origins"},
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().Add(24 * time.Hour),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &testRoot{
+		pem:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		cert:   cert,
+		key:    key,
+		leaves: map[string]*tls.Certificate{},
+	}
+}
+
+func (r *testRoot) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if leaf := r.leaves[hello.ServerName]; leaf != nil {
+		return leaf, nil
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()),
+		NotBefore:    time.Now().Add(-time.Hour),
+		NotAfter:     time.Now().Add(24 * time.Hour),
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames:     []string{hello.ServerName},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, r.cert, &key.PublicKey, r.key)
+	if err != nil {
+		return nil, err
+	}
+	leaf := &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	r.leaves[hello.ServerName] = leaf
+	return leaf, nil
+}

@@ -1,0 +1,93 @@
+package policy_test
+
+import (
+	"testing"
+
+	"heed/policy"
+)
+
+func TestDecisionString(t *testing.T) {
+	const robots = "User-agent: ExampleBot/2.1\nDisallow: /caf\xc3\xa9/\nAllow: /x\n"
+	for _, c := range []struct {
+		decision policy.Decision
+		want     string
+	}{
+		{
+			snapshotOf(robots).Decide(only("examplebot"), "/caf%c3%a9/x"),
+			`disallowed by "Disallow: /café/" (line 2) in the group of "ExampleBot/2.1" (line 1)`,
+		},
+		{
+			snapshotOf(robots).Decide(only("examplebot"), "//café/x"),
+			`disallowed by "Disallow: /café/" (line 2) in the group of "ExampleBot/2.1" (line 1), which the target meets as "/caf%C3%A9/x"`,
+		},
+		{
+			snapshotOf(robots).Decide(only("examplebot"), "/x"),
+			`allowed by "Allow: /x" (line 3) in the group of "ExampleBot/2.1" (line 1)`,
+		},
+		{
+			snapshotOf(robots).Decide(only("examplebot"), "/y"),
+			`allowed: no rule in the group of "ExampleBot/2.1" (line 1) matches`,
+		},
+		{
+			snapshotOf(robots).Decide(only("OtherBot"), "/y"),
+			`allowed: no group names "OtherBot", and there is none for "*"`,
+		},
+		{
+			snapshotOf(robots).Decide(policy.Tokens{}, "/y"),
+			`allowed: there is no group for "*"`,
+		},
+		{
+			snapshotOf(robots).Decide(only("OtherBot"), "/robots.txt"),
+			`allowed: /robots.txt may always be requested`,
+		},
+		{
+			(&policy.Snapshot{Access: policy.Unavailable}).Decide(only("OtherBot"), "/y"),
+			`allowed: robots.txt is unavailable`,
+		},
+		{
+			(&policy.Snapshot{Access: policy.Unreachable}).Decide(only("OtherBot"), "/y"),
+			`disallowed: robots.txt is unreachable`,
+		},
+		{policy.Decision{}, `disallowed: no reason is known`},
+	} {
+		if got := c.decision.String(); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
+
+func TestDecisionShowsWhatMet(t *testing.T) {
+	const robots = "User-agent: *\nUser-agent: ExampleBot/2.1 # ours\nDissallow: /%63afé*.html # why\n"
+	got := snapshotOf(robots).Decide(only("EXAMPLEBOT"), "/x/../caf%c3%a9/menu.html")
+	want := policy.Decision{
+		Reason:    policy.ReasonRule,
+		Token:     "EXAMPLEBOT",
+		Group:     "ExampleBot/2.1",
+		GroupLine: 2,
+		Rule:      "Disallow: /%63afé*.html",
+		Line:      3,
+		Pattern:   "/caf%C3%A9*.html",
+		Path:      "/caf%C3%A9/menu.html",
+		Form:      "/caf%C3%A9/menu.html",
+	}
+	if got != want {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestReasonString(t *testing.T) {
+	for reason, want := range map[policy.Reason]string{
+		policy.ReasonRule:        "rule",
+		policy.ReasonNoMatch:     "no-match",
+		policy.ReasonNoGroup:     "no-group",
+		policy.ReasonRobotsTxt:   "robots-txt",
+		policy.ReasonUnavailable: "unavailable",
+		policy.ReasonUnreachable: "unreachable",
+		0:                        "Reason(0)",
+		99:                       "Reason(99)",
+	} {
+		if got := reason.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// form is one way in which an origin may understand a target.
+type form struct {
+	target     string // normalised path and query
+	comparison comparison
+}
+
+// forms returns the ways in which origins may understand target, other than as
+// it is received, without repetition. decoded tells whether there are patterns
+// that differ once their query is decoded.
+//
+// Most origins do not serve the path that they receive but one made of it:
+// nginx, Apache and others remove dot segments and merge slashes, some decode
+// "%2F" before they do, some take a backslash for a slash. Which of these an
+// origin does, and in which order, cannot be known, so every combination is a
+// form. Most origins decode the query as well, see decodeQuery.
+//
+// There are never more than 31: four choices of what is a slash, four ways with
+// segments, two with the query, less the target as it is received.
+func forms(target string, decoded bool) []form {
+	received, query := target, ""
+	if i := strings.IndexByte(target, '?'); i >= 0 {
+		received, query = target[:i], normaliseTarget(target[i:])
+	}
+	paths := []string{normaliseTarget(received)}
+	add := func(path string) {
+		if !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	for _, path := range slashVariants(received) {
+		add(path)
+		add(removeDotSegments(mergeSlashes(path)))
+		add(removeDotSegments(path))
+		add(mergeSlashes(removeDotSegments(path)))
+	}
+
+	var all []form
+	for _, path := range paths[1:] {
+		all = append(all, form{path + query, comparePlain})
+	}
+	if clear := decodeQuery(query); query != "" && (decoded || clear != query) {
+		for _, path := range paths {
+			all = append(all, form{path + clear, compareQueryDecoded})
+		}
+	}
+	return all
+}
+
+// hasForms tells, at little cost, whether forms could return any. The usual
+// target has none.
+func hasForms(target string, decoded bool) bool {
+	for i := 0; i < len(target); i++ {
+		rest := target[i+1:]
+		switch target[i] {
+		case '?':
+			return decoded || strings.IndexByte(rest, '%') >= 0
+		case '\\':
+			return true
+		case '%':
+			if len(rest) >= 2 && rest[0] == '2' && (lower(rest[1]) == 'e' || lower(rest[1]) == 'f') {
+				return true // a dot or a slash
+			}
+		case '/':
+			if rest != "" && (rest[0] == '/' || rest[0] == '.' && !startsName(rest[1:])) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// startsName tells whether a segment that begins with a dot and goes on with
+// rest is neither "." nor "..", by the one octet that tells most: "/.well-known"
+// is common, and no dot segment.
+func startsName(rest string) bool {
+	return rest != "" && strings.IndexByte(`./\%?`, rest[0]) < 0
+}
+
+// slashVariants returns the normalised path with each choice of what counts as
+// a slash besides '/': "%2F", a backslash, both, or neither. A backslash is
+// told from "%5C" here only, before normalisation makes them one: an origin
+// that takes the one for a slash need not take the other.
+func slashVariants(received string) []string {
+	variants := []string{normaliseTarget(received)}
+	if strings.Contains(received, `\`) {
+		variants = append(variants, normaliseTarget(strings.ReplaceAll(received, `\`, "/")))
+	}
+	for _, path := range variants {
+		if strings.Contains(path, "%2F") {
+			variants = append(variants, strings.ReplaceAll(path, "%2F", "/"))
+		}
+	}
+	return variants
+}
+
+// mergeSlashes makes one slash of each run of them.
+func mergeSlashes(path string) string {
+	if !strings.Contains(path, "//") {
+		return path
+	}
+	merged := make([]byte, 0, len(path))
+	for i := range len(path) {
+		if path[i] != '/' || i == 0 || path[i-1] != '/' {
+			merged = append(merged, path[i])
+		}
+	}
+	return string(merged)
+}
+
+// removeDotSegments removes "." and ".." from a path that begins with a slash,
+// as RFC 3986 §5.2.4 does.
+func removeDotSegments(path string) string {
+	if !strings.Contains(path, "/.") {
+		return path
+	}
+	kept := make([]byte, 0, len(path))
+	for path != "" {
+		end := len(path)
+		if i := strings.IndexByte(path[1:], '/'); i >= 0 {
+			end = 1 + i
+		}
+		segment := path[:end]
+		path = path[end:]
+		switch segment {
+		case "/.":
+		case "/..":
+			for len(kept) > 0 && kept[len(kept)-1] != '/' {
+				kept = kept[:len(kept)-1]
+			}
+			kept = kept[:max(len(kept)-1, 0)]
+		default:
+			kept = append(kept, segment...)
+			continue
+		}
+		if path == "" {
+			kept = append(kept, '/') // the last segment named a directory
+		}
+	}
+	return string(kept)
+}

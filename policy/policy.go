@@ -1,0 +1,129 @@
+// Package policy reads robots.txt and decides, by RFC 9309, whether a target
+// may be requested.
+//
+// It is pure: octets in, decisions out. It opens no connection, reads no clock
+// and no file.
+//
+//	rules := policy.Compile(body, policy.Options{})
+//	decision := rules.Decide([]string{"ExampleBot"}, "/private/page?id=1")
+//	if !decision.Allowed {
+//		fmt.Println(decision) // disallowed by "Disallow: /private/" (line 2) …
+//	}
+//
+// # How the file is read
+//
+// As Google's parser reads it, since site owners test their files with Google's
+// tools: lines end at LF, CR or CR LF; the first 16,663 octets of a line count;
+// a comment runs from '#' to the end of the line; a missing colon and the usual
+// misspellings of Disallow are forgiven; a record that is no rule and no
+// user-agent line neither opens, closes nor splits a group. Compile never
+// fails: what can be understood counts (RFC 9309 §2.2.4, §2.3.1.5).
+//
+// One deviation: a product token may hold digits. "MJ12bot" on a user-agent
+// line names MJ12bot and nobody else, where RFC 9309 §2.2.1 would end the name
+// at the first digit.
+//
+// # How a target is compared
+//
+// As RFC 9309 §2.2.2 says, and not octet for octet, because a guard that did so
+// could be stepped round by encoding one letter. Patterns and targets are
+// normalised alike: escapes of unreserved octets are decoded, other escapes get
+// upper-case digits, every octet that is neither unreserved nor reserved is
+// escaped. Of the rules that match, the one with the longest normalised pattern
+// decides, Allow before Disallow where two are equally long, the earlier line
+// where both say the same. No match means allowed, and so does /robots.txt.
+//
+// # What a proxy adds
+//
+// [Snapshot.Decide] is the question a forward proxy asks. It adds two things,
+// both of which can only turn an allowed target into a disallowed one: further
+// names that the client gives itself ([Tokens]), and the other forms in which
+// an origin may understand the target, such as "//private" or
+// "/pub/%2e%2e/private" for "/private".
+//
+// # Cost
+//
+// Compile takes time and memory proportional to the octets read, but for the
+// sorting of rules and names. Decide takes no lock and, for a target that is
+// already normalised, allocates nothing. It tries the rules of the groups that
+// name a token from the longest to the shortest and stops at the first that
+// matches, so it takes at worst O(pattern octets + path octets × rules with a
+// wildcard): since '*' is the only wildcard, taking the earliest place for
+// every literal between two of them is right, and nothing is tried twice.
+//
+// Everything exported is safe for concurrent use: a Policy and a Snapshot do
+// not change once made.
+package policy
+
+// DefaultLimit is how many octets of a robots.txt are read unless Options say
+// otherwise: the least that RFC 9309 §2.5 lets a parser read.
+const DefaultLimit = 500 << 10
+
+// maxLimit keeps offsets into the text of a Policy within 32 bits: a Policy
+// holds less than eight octets of text for each octet read.
+const maxLimit = 512 << 20
+
+// Options tell Compile how to read. The zero value is the default.
+type Options struct {
+	// Limit is how many octets are read. Zero means DefaultLimit, as does any
+	// smaller limit; one above 512 MiB means 512 MiB. A line that the limit
+	// cuts is dropped. Compile knows that a body goes beyond the limit only if
+	// it is given at least one octet more.
+	Limit int
+}
+
+func (o Options) limit() int {
+	return min(max(o.Limit, DefaultLimit), maxLimit)
+}
+
+// Policy is a compiled robots.txt. The zero Policy is that of an empty file.
+// It is immutable and safe for concurrent use.
+//
+// It refers to its text by offsets, so that it is a few flat pieces of memory
+// however many rules it has.
+type Policy struct {
+	text      string          // rules, patterns and names that the rest points into
+	rules     []rule          // those of a group lie side by side, in the order of before
+	groups    []group         //
+	mentions  []mention       // those of a token lie side by side, in file order
+	names     map[string]span // lower-case product token to its mentions
+	global    span            // the mentions of "*"
+	queries   bool            // a group has patterns that differ once their query is decoded
+	truncated bool
+}
+
+// span is a run of elements of a slice: from is the first, to the one after the
+// last.
+type span struct{ from, to uint32 }
+
+// group is the rules that follow a run of user-agent lines.
+type group struct {
+	rules span
+	// decoded holds the same rules with the query of their patterns decoded,
+	// see decodeQuery. It is the same span where that changes no pattern.
+	decoded span
+}
+
+// mention is a user-agent line: it names a token for a group.
+type mention struct {
+	group   uint32
+	line    uint32
+	text    uint32 // offset of its value as written
+	textLen uint16
+}
+
+// Truncated tells whether the body went on beyond the limit of Options.
+func (p *Policy) Truncated() bool { return p.truncated }
+
+// Size is the memory that the Policy holds, in octets, approximately.
+func (p *Policy) Size() int {
+	const (
+		fixed     = 160 // the Policy itself
+		ofRule    = 20
+		ofGroup   = 16
+		ofMention = 16
+		ofName    = 40 // an entry of the map, with its share of free slots
+	)
+	return fixed + len(p.text) + ofRule*len(p.rules) + ofGroup*len(p.groups) +
+		ofMention*len(p.mentions) + ofName*len(p.names)
+}

@@ -1,0 +1,132 @@
+package policy
+
+import (
+	"strconv"
+	"time"
+)
+
+// Access is the result of asking for a robots.txt (RFC 9309 §2.3.1).
+type Access uint8
+
+const (
+	Successful  Access = iota // there are rules, to be followed (§2.3.1.1)
+	Unavailable               // there is no robots.txt: anything may be requested (§2.3.1.3)
+	Unreachable               // it cannot be told whether there is one: nothing may be (§2.3.1.4)
+)
+
+// String returns the word of RFC 9309, such as "unreachable".
+func (a Access) String() string {
+	switch a {
+	case Successful:
+		return "successful"
+	case Unavailable:
+		return "unavailable"
+	case Unreachable:
+		return "unreachable"
+	}
+	return "Access(" + strconv.Itoa(int(a)) + ")"
+}
+
+// Snapshot is the robots.txt of one origin as last obtained. It must not be
+// changed once it is shared; then it is safe for concurrent use. The times are
+// carried for those who look after it: no decision depends on them.
+type Snapshot struct {
+	URL        string        // of the robots.txt asked for, such as "https://a.example/robots.txt"
+	Access     Access        // the last result; the zero value is Successful
+	Rules      *Policy       // the rules in use; nil if there are none
+	Status     int           // the HTTP status last obtained, 0 if none was
+	Hops       []string      // the URLs redirected to, in order
+	Fetched    time.Time     // when the rules in use were obtained; zero: never
+	Checked    time.Time     // when robots.txt was last asked for
+	FreshUntil time.Time     // when to ask again at the latest
+	StaleSince time.Time     // since when the rules are used on only because the origin is unreachable; zero: they are not
+	RetryAfter time.Duration // the pause before the next attempt; 0 unless unreachable
+	Attempts   int           // failed attempts in a row
+	Err        string        // the cause of the last failure in one line, "" if there is none
+	Size       int           // octets of the body received
+	Truncated  bool          // the body went on beyond the limit
+}
+
+// Tokens is who asks: the product tokens of a client.
+type Tokens struct {
+	// Main are the tokens that a request stands for, one for each User-Agent
+	// field. Each must be allowed, by its own group or, where no group names
+	// it, by the group for "*". Empty means "*".
+	Main []string
+
+	// Also are further names that the client gives itself. They can only
+	// restrict: each must be allowed where a group names it, and does not
+	// count where none does. So a client gains nothing by a favoured name.
+	Also []string
+}
+
+// everyone is what an empty Tokens.Main means.
+var everyone = []string{global}
+
+// Decide says whether the client may request target, the path and query of a
+// URI as on the wire.
+//
+// Target must be allowed as received and in every form in which an origin may
+// understand it: with escaped slashes decoded, backslashes taken for slashes,
+// dot segments removed, slashes merged, and with the reserved octets of the
+// query decoded, in the rules as well. A form can only disallow; what it
+// permits counts for nothing. The decision names the form that met the rule.
+//
+// "/robots.txt" itself is always allowed, though not a target of which it is
+// merely a form. Everything else is allowed if
+// robots.txt is unavailable, and disallowed if it is unreachable and there are
+// no rules to use on. Nothing is allowed without a Snapshot, that is by nil,
+// nor by one that claims to have rules and has none.
+func (s *Snapshot) Decide(t Tokens, target string) Decision {
+	if s == nil {
+		return Decision{Reason: ReasonUnreachable}
+	}
+	target = withSlash(target)
+	path := normaliseTarget(target)
+	switch {
+	case path == robotsTxt:
+		return Decision{Allowed: true, Reason: ReasonRobotsTxt}
+	case s.Access == Unavailable:
+		return Decision{Allowed: true, Reason: ReasonUnavailable}
+	case s.Rules == nil:
+		return Decision{Reason: ReasonUnreachable}
+	}
+	received := s.Rules.decideTokens(t, path, comparePlain)
+	if !received.Allowed || !hasForms(target, s.Rules.queries) {
+		return received
+	}
+	for _, f := range forms(target, s.Rules.queries) {
+		if d := s.Rules.decideTokens(t, f.target, f.comparison); !d.Allowed {
+			d.Form = f.target
+			return d
+		}
+	}
+	return received
+}
+
+// decideTokens returns the first decision that disallows, else that for the
+// first main token.
+func (p *Policy) decideTokens(t Tokens, path string, c comparison) Decision {
+	main := t.Main
+	if len(main) == 0 {
+		main = everyone
+	}
+	first := p.decide(main[:1], path, c)
+	if !first.Allowed {
+		return first
+	}
+	for i := 1; i < len(main); i++ {
+		if d := p.decide(main[i:i+1], path, c); !d.Allowed {
+			return d
+		}
+	}
+	for i, token := range t.Also {
+		if !p.Names(token) {
+			continue
+		}
+		if d := p.decide(t.Also[i:i+1], path, c); !d.Allowed {
+			return d
+		}
+	}
+	return first
+}

@@ -101,18 +101,6 @@ func (h *heed) stop(t testing.TB) {
 // url is what the proxy variables are set to.
 func (h *heed) url() string { return "http://" + h.proxy }
 
-// logLines returns the JSON lines that heed has logged so far.
-func (h *heed) logLines() []map[string]any {
-	var lines []map[string]any
-	for line := range strings.Lines(h.log.String()) {
-		var m map[string]any
-		if json.Unmarshal([]byte(line), &m) == nil {
-			lines = append(lines, m)
-		}
-	}
-	return lines
-}
-
 // logBuffer keeps lines; it is safe for concurrent use.
 type logBuffer struct {
 	mu sync.Mutex

@@ -14,7 +14,7 @@ for (url in args) {
     for (name in names(headers(r))) {
       cat("field ", name, ": ", headers(r)[[name]], "\n", sep = "")
     }
-    cat("body ", jsonlite::base64_enc(content(r, "raw")), "\n", sep = "")
+    cat("body ", gsub("\n", "", jsonlite::base64_enc(content(r, "raw"))), "\n", sep = "")
   }, error = function(e) {
     cat("error ", gsub("\\s+", " ", conditionMessage(e)), "\n", sep = "")
   })

@@ -96,6 +96,26 @@ func TestOriginDown(t *testing.T) {
 	}
 }
 
+// TestOriginHangs: an origin that keeps its answer for itself is given up.
+func TestOriginHangs(t *testing.T) {
+	release := make(chan struct{})
+	o := newOrigin(t, nil, map[string]http.HandlerFunc{
+		"/hang": func(_ http.ResponseWriter, r *http.Request) {
+			select {
+			case <-release:
+			case <-r.Context().Done():
+			}
+		},
+	})
+	defer close(release)
+	config := writeConfig(t, "timeouts:\n  response_header: 1s\n")
+	h := startHeed(t, nil, append([]string{"--config", config}, o.connectTo()...)...)
+	a := get(t, h, "http://hang.example/hang")
+	if a.status != 504 || !strings.Contains(a.fields.Get("Proxy-Status"), "error=http_response_timeout") {
+		t.Errorf("%s, Proxy-Status: %q, want 504 and error=http_response_timeout: %s", a.reason, a.fields.Get("Proxy-Status"), a.body)
+	}
+}
+
 // TestSpecialAddresses: without --allow-address nothing on this machine is
 // reached, by name or by number.
 func TestSpecialAddresses(t *testing.T) {

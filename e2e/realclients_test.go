@@ -59,7 +59,9 @@ func TestRealClients(t *testing.T) {
 			fmt.Fprintf(w, "<!doctype html><title>t</title><p>%s</p>", pageText)
 		},
 	})
-	h := startHeed(t, []string{"SSL_CERT_FILE=" + o.rootFile}, o.connectTo()...)
+	config := writeConfig(t, "upstream:\n  roots: "+o.rootFile+"\n")
+	flags := append([]string{"--config", config}, o.connectTo()...)
+	h := startHeed(t, nil, flags...)
 	byHand := settingsOf(t, h)
 
 	// The group ends when all clients have: the witness is asked after it.
@@ -75,7 +77,7 @@ func TestRealClients(t *testing.T) {
 					})
 				})
 				t.Run("heed run", func(t *testing.T) {
-					tryClient(t, o, c, "heed run", heedRun(t, o, c, program))
+					tryClient(t, o, c, "heed run", heedRun(t, flags, c, program))
 				})
 			})
 		}
@@ -90,7 +92,7 @@ func TestRealClients(t *testing.T) {
 
 // heedRun returns what runs a client under `heed run`, its state and home kept
 // from one start to the next as a user's are.
-func heedRun(t *testing.T, o *origin, c client, program []string) func(urls ...string) outcome {
+func heedRun(t *testing.T, flags []string, c client, program []string) func(urls ...string) outcome {
 	state := filepath.Join(t.TempDir(), "state")
 	home := t.TempDir()
 	if c.textOnly { // a browser reads trust from a database, not from variables
@@ -99,8 +101,8 @@ func heedRun(t *testing.T, o *origin, c client, program []string) func(urls ...s
 		makeNSS(t, home, ca)
 	}
 	return func(urls ...string) outcome {
-		env := cleanEnv(home, "SSL_CERT_FILE="+o.rootFile)
-		args := slices.Concat([]string{built.heed, "run", "--state-dir", state}, o.connectTo(), []string{"--"}, program, c.argv(urls...))
+		env := cleanEnv(home)
+		args := slices.Concat([]string{built.heed, "run", "--state-dir", state}, flags, []string{"--"}, program, c.argv(urls...))
 		out := execute(t, 2*time.Minute, env, args...)
 		wantDenied := strings.Contains(strings.Join(urls, " "), "/private/")
 		for _, word := range []string{"denied", "private", c.host()} {
@@ -324,6 +326,14 @@ func tool(t *testing.T, argv ...string) {
 	if o := execute(t, time.Minute, cleanEnv(t.TempDir()), argv...); o.status != 0 {
 		t.Fatalf("%v: status %d\n%s%s", argv, o.status, o.stdout, o.stderr)
 	}
+}
+
+// writeConfig writes a configuration file and returns its path.
+func writeConfig(t *testing.T, yaml string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "heed.yaml")
+	writeFile(t, path, []byte(yaml))
+	return path
 }
 
 func writeFile(t *testing.T, path string, data []byte) {

@@ -101,22 +101,14 @@ const (
 	stricter = "denied for a normalised form of the path, which the answer shows"
 	noSpace  = "not sent: a raw space or control octet would end the request-target"
 	notURI   = "answered 400: a percent sign without two hex digits is no URI"
-	generic  = "not sent: a generic name, with which nobody is asked for by name"
 )
-
-// genericAgents are the agents of the data that are no crawler's name: heed
-// asks for `*` where a User-Agent holds nothing else (docs/words.md).
-var genericAgents = map[string]bool{}
 
 // ask puts one query on the wire and says what it came to; fault is not ""
 // when that is not right.
 func ask(c *rawConn, f *realFile, q realQuery) (kind, fault string) {
 	target := pathOf(q.url)
-	switch {
-	case strings.ContainsFunc(target, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+	if strings.ContainsFunc(target, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return noSpace, ""
-	case genericAgents[strings.ToLower(q.agent)]:
-		return generic, ""
 	}
 	request := "GET http://" + f.host + target + " HTTP/1.1\r\nHost: " + f.host + "\r\n"
 	if q.agent != "*" {

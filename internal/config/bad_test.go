@@ -1,0 +1,140 @@
+package config
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Every row is a file and the whole of what is said about it. FILE stands for
+// the path of the file, DIR for its folder.
+var badFiles = []struct{ reason, file, fault string }{
+	// The form of the file.
+	{"a list where the keys belong", "- listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, timeouts, limits, log`},
+	{"one word", "listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, timeouts, limits, log`},
+	{"a tab as indent", "robots:\n\ttimeout: 5s\n", `FILE:2: not YAML: found character '	' that cannot start any token; config.example.yaml shows the form`},
+	{"a quote that never ends", "contact: \"https://a.example\nlisten: x\n", `FILE:1: not YAML: could not find end character of double-quoted text; config.example.yaml shows the form`},
+	{"a bracket that never ends", "connect_ports: [80, 443\n", `FILE:1: not YAML: sequence end token ']' not found; config.example.yaml shows the form`},
+	{"two documents", "listen: 127.0.0.1:1\n---\nlisten: 127.0.0.1:2\n", `FILE:3: a second document; a configuration is one`},
+	{"an anchor and its alias", "timeouts:\n  idle: &t 5s\n  connect: *t\n", "FILE:2: timeouts.idle: anchors, aliases and tags are not read; write the value itself\nFILE:3: timeouts.connect: anchors, aliases and tags are not read; write the value itself"},
+	{"a merge key", "timeouts:\n  <<: {idle: 5s}\n", `FILE:2: timeouts."<<": not a key that can be read; write a plain name`},
+	{"a tag", "listen: !!str 127.0.0.1:1\n", `FILE:1: listen: anchors, aliases and tags are not read; write the value itself`},
+	{"a list as a key", "? [a]\n: b\n", `FILE:2: not YAML: found an invalid key for this map; config.example.yaml shows the form`},
+	{"octets that are no text", "\xff\xfe\x00l", `FILE: not UTF-8; save the file in that encoding`},
+	{"a number where a name belongs", "3128: listen\n", `FILE:1: 3128: no such key; the keys here are listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, timeouts, limits, log`},
+
+	// Keys.
+	{"a slip of the pen", "lisen: 127.0.0.1:3128\n", `FILE:1: lisen: no such key; did you mean "listen"?`},
+	{"two letters swapped", "robots:\n  tiemout: 5s\n", `FILE:2: robots.tiemout: no such key; did you mean "timeout"?`},
+	{"the wrong case", "Listen: 127.0.0.1:3128\n", `FILE:1: Listen: no such key; did you mean "listen"?`},
+	{"hyphens, as in the flag", "admin-listen: off\n", `FILE:1: admin-listen: no such key; did you mean "admin_listen"?`},
+	{"a key outside its section", "fresh_for: 24h\n", `FILE:1: fresh_for: no such key; did you mean "fresh_for" of the section robots?`},
+	{"a key of another section", "robots:\n  shutdown: 5s\n", `FILE:2: robots.shutdown: no such key; did you mean "shutdown" of the section timeouts?`},
+	{"a key nobody knows", "robots:\n  colour: red\n", `FILE:2: robots.colour: no such key; the keys here are timeout, limit, fresh_for, stale_for, memory, wait, concurrency`},
+	{"an unknown key of a list's element", "https:\n  exceptions:\n    - host: a.example\n      mod: tunnel\n", `FILE:4: https.exceptions[0].mod: no such key; did you mean "mode"?`},
+	{"a key with a line end in it", "\"lis\\nten\": x\n", `FILE:1: "lis\nten": no such key; did you mean "listen"?`},
+	{"the same key twice", "listen: 127.0.0.1:1\ncontact: \"\"\nlisten: 127.0.0.1:2\n", `FILE:3: listen: already set at FILE:1; keep one of them`},
+	{"the same section twice", "robots:\n  wait: 1s\nrobots:\n  timeout: 1s\n", `FILE:3: robots: already set at FILE:1; keep one of them`},
+
+	// The kind of a value.
+	{"nothing where a value belongs", "contact:\n", `FILE:1: contact: no value; write one, or leave the key out for the default`},
+	{"nothing where a list belongs", "connect_to:\n", `FILE:1: connect_to: no value; write one, or leave the key out for the default`},
+	{"a list where one value belongs", "listen: [127.0.0.1:3128]\n", `FILE:1: listen: a list or a section where one value belongs`},
+	{"a section where one value belongs", "listen:\n  host: 127.0.0.1\n", `FILE:2: listen: a list or a section where one value belongs`},
+	{"one value where a list belongs", "connect_ports: 443\n", `FILE:1: connect_ports: not a list; write [a, b] or lines that begin with a dash`},
+	{"one value where a section belongs", "https: intercept\n", `FILE:1: https: not a section; write KEY: VALUE lines with the keys mode, exceptions`},
+	{"a word where a number belongs", "robots:\n  concurrency: many\n", `FILE:2: robots.concurrency: "many" is not a whole number; write for example 256`},
+	{"a fraction where a whole number belongs", "limits:\n  leaf_certificates: 1.5\n", `FILE:2: limits.leaf_certificates: "1.5" is not a whole number; write for example 256`},
+	{"a number without its unit of time", "robots:\n  timeout: 10\n", `FILE:2: robots.timeout: "10" is not a length of time; write for example 10s, 5m or 24h`},
+	{"a number without its unit of size", "robots:\n  limit: 512000\n", `FILE:2: robots.limit: "512000" is not a size; write for example 500KiB or 64MiB`},
+	{"a decimal unit of size", "robots:\n  memory: 64MB\n", `FILE:2: robots.memory: "64MB" is not a size; write for example 500KiB or 64MiB`},
+
+	// Addresses.
+	{"a name without a port", "listen: localhots\n", `FILE:1: listen: "localhots" is not HOST:PORT; write for example 127.0.0.1:3128`},
+	{"a port without a colon", "listen: 3128\n", `FILE:1: listen: "3128" is not HOST:PORT; write for example 127.0.0.1:3128`},
+	{"a port that is no number", "listen: 127.0.0.1:http\n", `FILE:1: listen: "127.0.0.1:http" is not HOST:PORT; write for example 127.0.0.1:3128`},
+	{"a port too large", "listen: 127.0.0.1:65536\n", `FILE:1: listen: "127.0.0.1:65536" is not HOST:PORT; write for example 127.0.0.1:3128`},
+	{"an IPv6 address without brackets", "listen: ::1:3128\n", `FILE:1: listen: "::1:3128" is not HOST:PORT; write for example 127.0.0.1:3128`},
+	{"a URL", "listen: http://127.0.0.1:3128\n", `FILE:1: listen: "http://127.0.0.1:3128" is not HOST:PORT; write for example 127.0.0.1:3128`},
+	{"every address", "listen: 0.0.0.0:3128\n", `FILE:1: listen: "0.0.0.0:3128" can be reached from other machines, so anyone could use this proxy; name the clients in clients.allow, or listen on 127.0.0.1:3128`},
+	{"every address, the short form", "listen: :3128\n", `FILE:1: listen: ":3128" can be reached from other machines, so anyone could use this proxy; name the clients in clients.allow, or listen on 127.0.0.1:3128`},
+	{"every address, IPv6", "listen: '[::]:8080'\n", `FILE:1: listen: "[::]:8080" can be reached from other machines, so anyone could use this proxy; name the clients in clients.allow, or listen on 127.0.0.1:8080`},
+	{"a private address", "listen: 192.168.1.5:3128\n", `FILE:1: listen: "192.168.1.5:3128" can be reached from other machines, so anyone could use this proxy; name the clients in clients.allow, or listen on 127.0.0.1:3128`},
+	{"a name that may be anything", "listen: proxy.example:3128\n", `FILE:1: listen: "proxy.example:3128" can be reached from other machines, so anyone could use this proxy; name the clients in clients.allow, or listen on 127.0.0.1:3128`},
+	{"admin that is neither", "admin_listen: none\n", `FILE:1: admin_listen: "none" is neither HOST:PORT nor off; write for example 127.0.0.1:3129`},
+	{"admin for everyone", "admin_listen: 0.0.0.0:3129\n", `FILE:1: admin_listen: "0.0.0.0:3129" can be reached from other machines, and the admin listener has no access control; listen on 127.0.0.1:3129, or write off`},
+	{"one address for two listeners", "admin_listen: 127.0.0.1:3128\n", `FILE:1: admin_listen: "127.0.0.1:3128" is the address of the proxy too (listen); write another port, or off`},
+
+	// Who heed is.
+	{"a bare address", "contact: bot@example.com\n", `FILE:1: contact: "bot@example.com" is not a URL that leads to you; write for example https://example.com/bot or mailto:bot@example.com`},
+	{"a scheme that leads nowhere", "contact: ftp://example.com/\n", `FILE:1: contact: "ftp://example.com/" is not a URL that leads to you; write for example https://example.com/bot or mailto:bot@example.com`},
+	{"mailto to nobody", "contact: 'mailto:'\n", `FILE:1: contact: "mailto:" is not a URL that leads to you; write for example https://example.com/bot or mailto:bot@example.com`},
+	{"credentials in the URL", "contact: https://bot:hunter2@example.com/\n", `FILE:1: contact: "https://REDACTED@example.com/" holds credentials, and every origin gets to see it; leave out what stands before the @`},
+	{"a parenthesis, which would end the comment", "contact: https://example.com/a)b\n", `FILE:1: contact: "https://example.com/a)b" has octets that cannot stand in a User-Agent comment; percent-encode everything outside ASCII, blanks, quotes and parentheses`},
+	{"letters outside ASCII", "contact: https://example.com/käse\n", `FILE:1: contact: "https://example.com/käse" has octets that cannot stand in a User-Agent comment; percent-encode everything outside ASCII, blanks, quotes and parentheses`},
+
+	// Tunnels.
+	{"an unknown mode", "https:\n  mode: mitm\n", `FILE:2: https.mode: "mitm" is not one of intercept, tunnel and deny`},
+	{"an exception with a URL", "https:\n  exceptions: [{host: 'https://a.example/', mode: deny}]\n", `FILE:2: https.exceptions[0].host: "https://a.example/" is not a host; write example.com, *.example.com or an address, without scheme, port and path`},
+	{"an exception with a port", "https:\n  exceptions: [{host: 'a.example:443', mode: deny}]\n", `FILE:2: https.exceptions[0].host: "a.example:443" is not a host; write example.com, *.example.com or an address, without scheme, port and path`},
+	{"an exception for all", "https:\n  exceptions: [{host: '*', mode: deny}]\n", `FILE:2: https.exceptions[0].host: "*" is not a host; write example.com, *.example.com or an address, without scheme, port and path`},
+	{"a star within", "https:\n  exceptions: [{host: 'a.*.example', mode: deny}]\n", `FILE:2: https.exceptions[0].host: "a.*.example" is not a host; write example.com, *.example.com or an address, without scheme, port and path`},
+	{"a star before an address", "https:\n  exceptions: [{host: '*.10.0.0.1', mode: deny}]\n", `FILE:2: https.exceptions[0].host: "*.10.0.0.1" has nothing below it: *. goes before a name, not an address`},
+	{"an exception without a host", "https:\n  exceptions:\n    - mode: deny\n", `FILE:3: https.exceptions[0]: has no host; write host: example.com or *.example.com`},
+	{"an exception without a mode", "https:\n  exceptions:\n    - host: a.example\n", `FILE:3: https.exceptions[0]: has no mode; write mode: intercept, tunnel or deny`},
+	{"an exception with an unknown mode", "https:\n  exceptions:\n    - {host: a.example, mode: bypass}\n", `FILE:3: https.exceptions[0].mode: "bypass" is not one of intercept, tunnel and deny`},
+	{"two exceptions for one host", "https:\n  exceptions:\n    - {host: a.example, mode: deny}\n    - {host: A.EXAMPLE, mode: tunnel}\n", `FILE:4: https.exceptions[1].host: "a.example" already has an exception, https.exceptions[0]; keep one of them`},
+	{"no port at all", "connect_ports: []\n", `FILE:1: connect_ports: "[]" allows no port at all; name the ports that CONNECT may use, or write https.mode: deny`},
+	{"port 0", "connect_ports: [0]\n", `FILE:1: connect_ports[0]: "0" is not a port or a range of ports; write for example 443 or "1024-65535"`},
+	{"a range that runs backwards", "connect_ports: [90-80]\n", `FILE:1: connect_ports[0]: "90-80" is not a port or a range of ports; write for example 443 or "1024-65535"`},
+	{"a port by name", "connect_ports: [https]\n", `FILE:1: connect_ports[0]: "https" is not a port or a range of ports; write for example 443 or "1024-65535"`},
+
+	// Connections.
+	{"two parts of four", "connect_to: ['a.example:443']\n", `FILE:1: connect_to[0]: connect-to "a.example:443" has 2 parts, not the 4 of HOST1:PORT1:HOST2:PORT2 (an IPv6 address goes in brackets)`},
+	{"a port that is no port", "connect_to: [':80:127.0.0.1:http']\n", `FILE:1: connect_to[0]: connect-to ":80:127.0.0.1:http": PORT2: port "http" is not a number`},
+	{"a name where a network belongs", "allow_address: [localhost]\n", `FILE:1: allow_address[0]: "localhost" is neither a network nor an address; write for example 10.0.0.0/8, 127.0.0.1 or fd00::/8`},
+	{"octets beyond the prefix", "allow_address: [10.1.2.3/8]\n", `FILE:1: allow_address[0]: "10.1.2.3/8" has octets beyond its prefix; write 10.0.0.0/8`},
+	{"a prefix too long", "allow_address: [10.0.0.0/33]\n", `FILE:1: allow_address[0]: "10.0.0.0/33" is neither a network nor an address; write for example 10.0.0.0/8, 127.0.0.1 or fd00::/8`},
+	{"IPv4 in IPv6 form", "allow_address: ['::ffff:127.0.0.1']\n", `FILE:1: allow_address[0]: "::ffff:127.0.0.1" is an IPv4 address in IPv6 form, which matches nothing; write 127.0.0.1`},
+	{"a zone", "allow_address: ['fe80::1%eth0']\n", `FILE:1: allow_address[0]: "fe80::1%eth0" is neither a network nor an address; write for example 10.0.0.0/8, 127.0.0.1 or fd00::/8`},
+	{"a file that is not there", "upstream:\n  roots: absent.pem\n", `FILE:2: upstream.roots: reading certificates: open DIR/absent.pem: no such file or directory`},
+	{"a file without certificates", "upstream:\n  roots: heed.yaml\n", `FILE:2: upstream.roots: "FILE" has no certificate in PEM form; name a file with -----BEGIN CERTIFICATE----- in it`},
+	{"everyone as a client", "clients:\n  allow: [0.0.0.0/0]\n", `FILE:2: clients.allow[0]: "0.0.0.0/0" lets every machine use this proxy; name your own networks, for example 10.0.0.0/8`},
+
+	// Bounds.
+	{"fresher than a day", "robots:\n  fresh_for: 48h\n", `FILE:2: robots.fresh_for: "48h" is not between 1s and 24h (RFC 9309 §2.4: no copy is used for more than 24 hours)`},
+	{"never fresh", "robots:\n  fresh_for: 0s\n", `FILE:2: robots.fresh_for: "0s" is not between 1s and 24h (RFC 9309 §2.4: no copy is used for more than 24 hours)`},
+	{"less than RFC 9309 asks for", "robots:\n  limit: 100KiB\n", `FILE:2: robots.limit: "100KiB" is not between 500KiB and 64MiB (RFC 9309 §2.5: at least 500 KiB are read)`},
+	{"a limit of a gigabyte", "robots:\n  limit: 1GiB\n", `FILE:2: robots.limit: "1GiB" is not between 500KiB and 64MiB (RFC 9309 §2.5: at least 500 KiB are read)`},
+	{"stale for ever", "robots:\n  stale_for: 99999h\n", `FILE:2: robots.stale_for: "99999h" is not between 0s and 8784h`},
+	{"no timeout", "timeouts:\n  connect: 0s\n", `FILE:2: timeouts.connect: "0s" is not between 100ms and 10m`},
+	{"a negative timeout", "timeouts:\n  connect: -1s\n", `FILE:2: timeouts.connect: "-1s" is not a length of time; write for example 10s, 5m or 24h`},
+	{"no fetch at all", "robots:\n  concurrency: 0\n", `FILE:2: robots.concurrency: "0" is not between 1 and 65536`},
+	{"a target longer than the header it is in", "limits:\n  header: 8KiB\n", `FILE:2: limits.header: "8KiB" leaves no room: a request-target (limits.url, 16KiB) is part of a header section (limits.header, 8KiB)`},
+	{"a header shorter than the target in it", "limits:\n  url: 128KiB\n", `FILE:2: limits.url: "128KiB" leaves no room: a request-target (limits.url, 128KiB) is part of a header section (limits.header, 64KiB)`},
+	{"an unknown level", "log:\n  level: verbose\n", `FILE:2: log.level: "verbose" is not one of debug, info, warn and error`},
+	{"an unknown format", "log:\n  format: xml\n", `FILE:2: log.format: "xml" is not one of auto, json and console`},
+
+	// Several faults at once.
+	{"all values that cannot be read", "listen: [x]\nrobots:\n  timeout: soon\n  limit: much\n", "FILE:1: listen: a list or a section where one value belongs\nFILE:3: robots.timeout: \"soon\" is not a length of time; write for example 10s, 5m or 24h\nFILE:4: robots.limit: \"much\" is not a size; write for example 500KiB or 64MiB"},
+	{"all values that make no sense", "listen: x\nrobots:\n  fresh_for: 25h\n", "FILE:1: listen: \"x\" is not HOST:PORT; write for example 127.0.0.1:3128\nFILE:3: robots.fresh_for: \"25h\" is not between 1s and 24h (RFC 9309 §2.4: no copy is used for more than 24 hours)"},
+}
+
+func TestBadFilesAreRefusedByTheirExactFault(t *testing.T) {
+	for _, row := range badFiles {
+		t.Run(row.reason, func(t *testing.T) {
+			path := write(t, row.file)
+			want := strings.NewReplacer("FILE", path, "DIR", filepath.Dir(path)).Replace(row.fault)
+			c, err := Load(path)
+			if err == nil {
+				t.Fatalf("was accepted:\n%s", row.file)
+			}
+			if got := err.Error(); got != want {
+				t.Errorf("\n%s\nfault: %s\nwant:  %s", row.file, got, want)
+			}
+			if c.Listen != "" {
+				t.Error("a configuration came with the fault")
+			}
+		})
+	}
+}

@@ -1,0 +1,59 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"heed/internal/origin"
+)
+
+// HostPattern names hosts: a lower-case A-label or IP address without
+// brackets, or *.NAME for every host below NAME, but not NAME itself.
+type HostPattern string
+
+// UnmarshalText reads a host in any of its spellings, or *. and a name.
+func (h *HostPattern) UnmarshalText(text []byte) error {
+	name, below := strings.CutPrefix(string(text), "*.")
+	_, addrErr := netip.ParseAddr(name)
+	o, err := origin.Parse("https", bracketed(name))
+	if err != nil || addrErr != nil && strings.ContainsAny(name, ":[]") {
+		return fault("is not a host; write example.com, *.example.com or an address, without scheme, port and path")
+	}
+	if below && addrErr == nil {
+		return fault("has nothing below it: *. goes before a name, not an address")
+	}
+	if below {
+		o.Host = "*." + o.Host
+	}
+	*h = HostPattern(o.Host)
+	return nil
+}
+
+// bracketed writes a bare IPv6 address as an authority does.
+func bracketed(host string) string {
+	if addr, err := netip.ParseAddr(host); err == nil && addr.Is6() {
+		return "[" + host + "]"
+	}
+	return host
+}
+
+// parsePrefix reads a network in CIDR form, or an address as the network of
+// itself.
+func parsePrefix(text string) (netip.Prefix, error) {
+	p, err := netip.ParsePrefix(text)
+	if err != nil {
+		addr, addrErr := netip.ParseAddr(text)
+		if addrErr != nil || addr.Zone() != "" {
+			return netip.Prefix{}, fault("is neither a network nor an address; write for example 10.0.0.0/8, 127.0.0.1 or fd00::/8")
+		}
+		p = netip.PrefixFrom(addr, addr.BitLen())
+	}
+	if p.Addr().Is4In6() {
+		return netip.Prefix{}, fault(fmt.Sprintf("is an IPv4 address in IPv6 form, which matches nothing; write %s", p.Addr().Unmap()))
+	}
+	if p != p.Masked() {
+		return netip.Prefix{}, fault(fmt.Sprintf("has octets beyond its prefix; write %s", p.Masked()))
+	}
+	return p, nil
+}

@@ -46,9 +46,9 @@ func isLineEnd(c byte) bool { return c == '\n' || c == '\r' }
 type compiler struct {
 	body   []byte
 	policy *Policy
-	text   []byte        // becomes policy.text
-	named  []namedGroup  // the mentions, each with its token
-	state  compilerState //
+	text   []byte       // becomes policy.text
+	named  []namedGroup // the mentions, each with its token
+	state  compilerState
 }
 
 // namedGroup is a mention and the token that it is for, in lower case, or "*".
@@ -210,7 +210,9 @@ func (c *compiler) index() {
 		for ; i < len(c.named) && token(c.named[i]) == name; i++ {
 			m := c.named[i].mention
 			if len(p.mentions) == from || p.mentions[len(p.mentions)-1].group != m.group {
-				p.mentions = append(p.mentions, m) // the first line that names it for this group
+				// The first line that names it for this group. The others would
+				// have Decide try the same rules again.
+				p.mentions = append(p.mentions, m)
 			}
 		}
 		at := span{uint32(from), uint32(len(p.mentions))}

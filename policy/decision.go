@@ -8,6 +8,7 @@ import (
 // Reason says on what a Decision rests. The zero Reason is none.
 type Reason uint8
 
+// The reasons there are.
 const (
 	ReasonRule        Reason = iota + 1 // a rule matched
 	ReasonNoMatch                       // a group applies, none of its rules matched

@@ -18,10 +18,10 @@ func naiveMatch(pattern, path string) bool {
 	}
 	for i := len(pattern) - 1; i >= 0; i-- {
 		for j := len(path); j >= 0; j-- {
-			switch {
-			case pattern[i] == '*':
+			switch pattern[i] {
+			case '*':
 				matches[i][j] = matches[i+1][j] || j < len(path) && matches[i][j+1]
-			case pattern[i] == '$':
+			case '$':
 				matches[i][j] = j == len(path)
 			default:
 				matches[i][j] = j < len(path) && pattern[i] == path[j] && matches[i+1][j+1]
@@ -81,19 +81,38 @@ func FuzzMatch(f *testing.F) {
 	})
 }
 
-// A matcher that tries every place for every '*' takes seconds for this.
+// A name repeated for one group must not make its rules be tried once for each:
+// a file of such lines and rules would take time by the product of both.
+func TestRepeatedNameIsMentionedOnce(t *testing.T) {
+	p := Compile([]byte("User-agent: *\nUser-agent: *\nUser-agent: a\nUser-agent: A\nDisallow: /\nUser-agent: a\n"), Options{})
+	if got := p.global; got.to-got.from != 1 {
+		t.Errorf("%d mentions of the star for one group", got.to-got.from)
+	}
+	if got := p.mentionsOf("a"); got.to-got.from != 2 {
+		t.Errorf("%d mentions of a name for two groups", got.to-got.from)
+	}
+}
+
+// A matcher that tries every place for every '*' takes seconds for this. The
+// best of a few runs counts, so that a busy machine is not taken for a slow
+// matcher.
 func TestHostileRulesAreDecidedInLinearTime(t *testing.T) {
-	const enough = time.Second // it takes about 10 ms
+	const enough = 500 * time.Millisecond // it takes about 10 ms
 	pattern := "Disallow: /*" + strings.Repeat("a*", 50) + "b\n"
 	body := "User-agent: *\n" + strings.Repeat(pattern, DefaultLimit/len(pattern))
 	path := "/b" + strings.Repeat("a", 8<<10)
+	p := Compile([]byte(body), Options{})
 
-	start := time.Now()
-	d := Compile([]byte(body), Options{}).Decide(nil, path)
-	if took := time.Since(start); took > enough {
-		t.Errorf("it took %v, more than %v", took, enough)
+	best := time.Hour
+	for range 5 {
+		start := time.Now()
+		d := p.Decide(nil, path)
+		best = min(best, time.Since(start))
+		if d.Reason != ReasonNoMatch {
+			t.Fatalf("got %v, want no match", d)
+		}
 	}
-	if d.Reason != ReasonNoMatch {
-		t.Errorf("got %v, want no match", d)
+	if best > enough {
+		t.Errorf("the best of 5 decisions took %v, more than %v", best, enough)
 	}
 }

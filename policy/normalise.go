@@ -55,7 +55,8 @@ func normaliseTarget(target string) string {
 	if isNormal(target, ofTarget) {
 		return target
 	}
-	return string(appendNormal(make([]byte, 0, len(target)+16), target, ofTarget))
+	var buffer [256]byte // enough for most, so that only the result is allocated
+	return string(appendNormal(buffer[:0], target, ofTarget))
 }
 
 // appendNormal appends the normal form of text to dst: escapes of unreserved

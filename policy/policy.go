@@ -50,6 +50,8 @@
 // matches, so it takes at worst O(pattern octets + path octets × rules with a
 // wildcard): since '*' is the only wildcard, taking the earliest place for
 // every literal between two of them is right, and nothing is tried twice.
+// Snapshot.Decide takes at most 32 times that for each token, with a target made
+// to have every form there is; the usual target has none.
 //
 // Everything exported is safe for concurrent use: a Policy and a Snapshot do
 // not change once made.
@@ -83,8 +85,8 @@ func (o Options) limit() int {
 // however many rules it has.
 type Policy struct {
 	text      string          // rules, patterns and names that the rest points into
-	rules     []rule          // those of a group lie side by side, in the order of before
-	groups    []group         //
+	rules     []rule          // those of a group lie side by side, in the order of byPrecedence
+	groups    []group         // in file order
 	mentions  []mention       // those of a token lie side by side, in file order
 	names     map[string]span // lower-case product token to its mentions
 	global    span            // the mentions of "*"

@@ -57,7 +57,9 @@ func TestLongLineKeepsItsFirstOctets(t *testing.T) {
 		{"what is beyond is dropped", everyone + key + exact + "yz\n", "Bot", exact, 2, disallowed},
 		{"and only that: all that counts must match", everyone + key + exact + "yz\n", "Bot", exact[:len(exact)-1], 0, allowed},
 		{"the next line is unharmed", everyone + key + exact + "yz\nDisallow: /next", "Bot", "/next", 3, disallowed},
-		{"a long pattern that triples when encoded", everyone + key + "/" + strings.Repeat("\xff", kept-len(key)-1),
-			"Bot", "/" + strings.Repeat("%ff", kept-len(key)-1), 2, disallowed},
+		{
+			"a long pattern that triples when encoded", everyone + key + "/" + strings.Repeat("\xff", kept-len(key)-1),
+			"Bot", "/" + strings.Repeat("%ff", kept-len(key)-1), 2, disallowed,
+		},
 	})
 }

@@ -8,6 +8,7 @@ import (
 // Access is the result of asking for a robots.txt (RFC 9309 §2.3.1).
 type Access uint8
 
+// The results there are.
 const (
 	Successful  Access = iota // there are rules, to be followed (§2.3.1.1)
 	Unavailable               // there is no robots.txt: anything may be requested (§2.3.1.3)

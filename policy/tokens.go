@@ -11,13 +11,13 @@ const maxLine = 2083*8 - 1
 type kind uint8
 
 const (
-	blank     kind = iota // nothing but white space and comment
-	junk                  // no separator, or nothing before it
-	other                 // a record that is none of the following
-	userAgent             //
-	allow                 //
-	disallow              //
-	sitemap               //
+	blank kind = iota // nothing but white space and comment
+	junk              // no separator, or nothing before it
+	other             // a record that is none of the following
+	userAgent
+	allow
+	disallow
+	sitemap
 )
 
 // event is one line of robots.txt, understood as far as it can be by itself.

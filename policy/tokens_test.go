@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // shown is an event in words.
@@ -96,5 +97,28 @@ func TestTokenizerDropsTheRestOfALongLine(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %d events, the first with a value of %d octets", len(got), len(got[0].value))
+	}
+}
+
+// A search for the next LF and the next CR that starts anew with every line
+// takes many seconds for a body that has only one of them.
+func TestTokenizerTakesLinearTime(t *testing.T) {
+	const enough = time.Second // it takes about 20 ms
+	for _, end := range []string{"\n", "\r", "\r\n"} {
+		body := []byte(strings.Repeat(end, DefaultLimit/len(end)))
+		best := time.Hour
+		for range 3 {
+			start := time.Now()
+			lines := tokenize(body)
+			for _, ok := lines.next(); ok; _, ok = lines.next() {
+			}
+			best = min(best, time.Since(start))
+			if want := len(body) / len(end); lines.line != want {
+				t.Fatalf("%q: %d lines, want %d", end, lines.line, want)
+			}
+		}
+		if best > enough {
+			t.Errorf("%q: the best of 3 took %v, more than %v", end, best, enough)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
@@ -23,14 +24,19 @@ type Origin struct {
 }
 
 // profile maps a host as browsers do (UTS #46, non-transitional) and keeps the
-// underscores that real hosts have.
+// underscores and the hyphens in odd places that real hosts have.
 var profile = idna.New(
 	idna.MapForLookup(),
 	idna.Transitional(false),
 	idna.StrictDomainName(false),
+	idna.CheckHyphens(false),
 	idna.BidiRule(),
 	idna.VerifyDNSLength(true),
 )
+
+// maxUnicode is how long a host may be before it is mapped: four octets for
+// each that its A-labels could have. Punycode takes quadratic time.
+const maxUnicode = 4 * 253
 
 // Parse returns the origin of a scheme and an authority (host, or host:port,
 // an IPv6 address in brackets). Scheme and host are folded to lower case, an
@@ -143,6 +149,9 @@ func canonicalHost(host string) (string, error) {
 	if strings.HasPrefix(host, "[") {
 		return canonicalIPv6(host)
 	}
+	// Case is folded before anything is judged, so that no spelling of a name
+	// is judged by other rules than its lower-case one.
+	host = lower(host)
 	if !plain(host) {
 		var err error
 		if host, err = toASCII(host); err != nil {
@@ -168,16 +177,28 @@ func canonicalIPv6(host string) (string, error) {
 }
 
 // toASCII maps a host that is not already plain to its A-label form. Octets
-// that no host has are refused first: idna would let some of them pass.
+// that no host has are refused in what goes in, for idna would let some of
+// them pass, and in what comes out: the mapping turns "／" into a slash.
 func toASCII(host string) (string, error) {
+	if len(host) > maxUnicode {
+		return "", fmt.Errorf("host of %d octets is longer than a name can be", len(host))
+	}
+	if !utf8.ValidString(host) {
+		return "", fmt.Errorf("host %q is not UTF-8", host)
+	}
 	for i := range len(host) {
-		if c := host[i]; c < 0x80 && !hostOctet(c) && (c < 'A' || c > 'Z') {
+		if c := host[i]; c < 0x80 && !hostOctet(c) {
 			return "", fmt.Errorf("host %q has the octet %q, which no host name has", host, c)
 		}
 	}
 	ascii, err := profile.ToASCII(strings.TrimSuffix(host, "."))
 	if err != nil {
 		return "", fmt.Errorf("host %q is not a host name: %w", host, err)
+	}
+	for i := range len(ascii) {
+		if c := ascii[i]; !hostOctet(c) {
+			return "", fmt.Errorf("host %q stands for %q, which has the octet %q that no host name has", host, ascii, c)
+		}
 	}
 	return ascii, nil
 }
@@ -241,12 +262,23 @@ func hostOctet(c byte) bool {
 	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_'
 }
 
-// lower folds ASCII without allocating when there is nothing to fold.
+// lower folds ASCII, and only that, without allocating when there is nothing
+// to fold.
 func lower(s string) string {
 	for i := range len(s) {
 		if s[i] >= 'A' && s[i] <= 'Z' {
-			return strings.ToLower(s)
+			return foldASCII(s)
 		}
 	}
 	return s
+}
+
+func foldASCII(s string) string {
+	folded := []byte(s)
+	for i, c := range folded {
+		if c >= 'A' && c <= 'Z' {
+			folded[i] = c + ('a' - 'A')
+		}
+	}
+	return string(folded)
 }

@@ -184,7 +184,7 @@ func toASCII(host string) (string, error) {
 		return "", fmt.Errorf("host of %d octets is longer than a name can be", len(host))
 	}
 	if !utf8.ValidString(host) {
-		return "", fmt.Errorf("host %q is not UTF-8", host)
+		return "", fmt.Errorf("host %q is not a host name: it has octets that no name can have", host)
 	}
 	for i := range len(host) {
 		if c := host[i]; c < 0x80 && !hostOctet(c) {

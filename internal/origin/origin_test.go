@@ -170,7 +170,7 @@ func TestParseRefuses(t *testing.T) {
 		{"http", "xn--bcher-kva8.example", `host "xn--bcher-kva8.example" is not a host name: idna: invalid label "bcher-kva8"`, "A12: that does not decode"},
 		{"http", "a\u200d.example", "host \"a\\u200d.example\" is not a host name: idna: invalid label \"a\\u200d\"", "a joiner between nothing"},
 		{"http", "\u00ad", "host \"\\u00ad\" is not a host name: idna: invalid label \"\"", "a soft hyphen alone"},
-		{"http", "a\xff.example", `host "a\xff.example" is not UTF-8`, "not UTF-8"},
+		{"http", "a\xff.example", `host "a\xff.example" is not a host name: it has octets that no name can have`, "not UTF-8"},
 	} {
 		got, err := Parse(tt.scheme, tt.authority)
 		if err == nil {

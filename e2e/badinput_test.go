@@ -31,7 +31,7 @@ func TestBadInput(t *testing.T) {
 		{"a file is nothing to fetch by proxy", get("file:///etc/passwd"), 400, "file"},
 		{"a WebSocket handshake has scheme http", get("ws://open.example/x"), 400, "ws"},
 		{"an opaque URI names no authority", get("http:open.example/x"), 400, ""},
-		{"a path alone names no origin", get("/x"), 400, "absolute"},
+		{"a path alone names no origin", get("/x"), 400, "proxy"},
 		{"the name is longer than DNS allows", get("http://" + strings.Repeat("a", 64) + ".example/"), 400, ""},
 		{"a blank in Host", "GET http://open.example/ HTTP/1.1\r\nHost: open .example\r\n\r\n", 400, "Host"},
 		{"two Host fields", "GET http://open.example/ HTTP/1.1\r\nHost: open.example\r\nHost: open.example\r\n\r\n", 400, "Host"},

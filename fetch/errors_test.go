@@ -1,0 +1,81 @@
+package fetch
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"heed/policy"
+)
+
+func dnsError(text string, timeout bool) error {
+	return &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: text, Name: "a.example", IsTimeout: timeout}}
+}
+
+// cutShort is a body that ends before its length.
+func cutShort(*http.Request) (*http.Response, error) {
+	resp := response(200, "")
+	resp.Body = io.NopCloser(io.MultiReader(strings.NewReader("User-agent: *\n"), brokenReader{io.ErrUnexpectedEOF}))
+	return resp, nil
+}
+
+type brokenReader struct{ err error }
+
+func (r brokenReader) Read([]byte) (int, error) { return 0, r.err }
+
+func TestErrIsOneBoundedLine(t *testing.T) {
+	for _, r := range []struct{ why, in, want string }{
+		{"as it is", "connection refused", "connection refused"},
+		{"line ends and controls", "a\r\nSet-Cookie: x\x00\x1b[2J", "a  Set-Cookie: x  [2J"},
+		{"no UTF-8", "caf\xe9", "caf\uFFFD"},
+		{"too long", strings.Repeat("x", 600), strings.Repeat("x", 500) + "…"},
+		{"too long, cut inside a rune", strings.Repeat("x", 499) + "é" + strings.Repeat("y", 9), strings.Repeat("x", 499) + "…"},
+	} {
+		if got := oneLine(errors.New(r.in)); got != r.want {
+			t.Errorf("%s: %q, want %q", r.why, got, r.want)
+		}
+	}
+	if got := oneLine(nil); got != "" {
+		t.Errorf("nil: %q", got)
+	}
+}
+
+func TestAPanicIsUnreachableAndRemembered(t *testing.T) {
+	var last Event
+	transport := &counted{answer: func(*http.Request) (*http.Response, error) { panic("boom") }}
+	f := newFetcher(t, Config{Transport: transport, Observe: Observer{Fetched: func(e Event) { last = e }}})
+	for range 2 {
+		s := snapshot(t, f, at(t, "a.example"))
+		if s.Access != policy.Unreachable || allowed(s, "/") || s.Err != "a fault in heed itself: panic: boom" {
+			t.Errorf("%+v", s)
+		}
+	}
+	var fault *PanicError
+	if !errors.As(last.Err, &fault) || fault.Value != "boom" || !strings.Contains(string(fault.Stack), "errors_test.go") {
+		t.Errorf("event %+v", last)
+	}
+	if n := transport.asked.Load(); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+func TestAPanicInTheObserverReleasesTheCallersAndAllowsNothing(t *testing.T) {
+	f := newFetcher(t, Config{Transport: answers(200, ""), Observe: Observer{Fetched: func(Event) { panic("boom") }}})
+	s := snapshot(t, f, at(t, "a.example"))
+	if s.Access != policy.Unreachable || s.Err != "a fault in heed itself: panic: boom" {
+		t.Errorf("%+v", s)
+	}
+	if f.Stats().Fetching != 0 || len(f.flights.slots) != 0 {
+		t.Errorf("the flight or its slot is still there: %+v", f.Stats())
+	}
+}
+
+func TestATransportThatReturnsNothingIsUnreachable(t *testing.T) {
+	s := snapshot(t, newFetcher(t, Config{Transport: fails(nil)}), at(t, "a.example"))
+	if s.Access != policy.Unreachable || allowed(s, "/") {
+		t.Errorf("%+v", s)
+	}
+}

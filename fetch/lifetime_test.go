@@ -1,0 +1,380 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"heed/policy"
+)
+
+var errDown = errors.New("connection refused by the test")
+
+func TestAnAnswerIsFreshFor24Hours(t *testing.T) {
+	for _, status := range []int{200, 204, 404} {
+		synctest.Test(t, func(t *testing.T) {
+			transport := &counted{answer: answers(status, "", "Cache-Control: max-age=31536000")}
+			f := newFetcher(t, Config{Transport: transport})
+			o := at(t, "a.example")
+			start := time.Now()
+			s := snapshot(t, f, o)
+			if !s.FreshUntil.Equal(start.Add(24*time.Hour)) || !s.Checked.Equal(start) || s.RetryAfter != 0 || s.Attempts != 0 {
+				t.Errorf("%d: fresh until %v, checked %v, pause %v, attempts %d", status, s.FreshUntil, s.Checked, s.RetryAfter, s.Attempts)
+			}
+			time.Sleep(24*time.Hour - 1)
+			if snapshot(t, f, o); transport.asked.Load() != 1 {
+				t.Errorf("%d: asked again while fresh", status)
+			}
+			time.Sleep(1)
+			if _, ok := f.Remembered(o); ok {
+				t.Errorf("%d: remembered as fresh after 24 hours", status)
+			}
+			if again := snapshot(t, f, o); transport.asked.Load() != 2 || !again.Checked.Equal(start.Add(24*time.Hour)) {
+				t.Errorf("%d: %d requests after 24 hours, want 2", status, transport.asked.Load())
+			}
+		})
+	}
+}
+
+func TestAnUnreachableOriginIsAskedAfterGrowingPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := &counted{answer: fails(errDown)}
+		f := newFetcher(t, Config{Transport: transport})
+		o := at(t, "a.example")
+		for i, least := range []time.Duration{1, 2, 4, 8, 16, 32, 48, 48} {
+			s := snapshot(t, f, o)
+			if s.Access != policy.Unreachable || s.Attempts != i+1 || s.Err != errDown.Error() || allowed(s, "/") || s.Rules != nil {
+				t.Fatalf("attempt %d: %+v", i+1, s)
+			}
+			least *= time.Minute
+			most := min(least*5/4, time.Hour)
+			if s.RetryAfter < least || s.RetryAfter > most {
+				t.Fatalf("pause %d is %v, want %v to %v", i+1, s.RetryAfter, least, most)
+			}
+			time.Sleep(s.RetryAfter - 1)
+			if again := snapshot(t, f, o); again != s || transport.asked.Load() != int64(i+1) {
+				t.Fatalf("asked during the pause")
+			}
+			time.Sleep(1)
+		}
+		transport.becomes(answers(200, closedFile))
+		s := snapshot(t, f, o)
+		if s.Access != policy.Successful || s.Attempts != 0 || s.Err != "" || s.RetryAfter != 0 || !allowed(s, "/") {
+			t.Errorf("after it came back: %+v", s)
+		}
+	})
+}
+
+func TestRetryAfterIsHonouredUpTo24Hours(t *testing.T) {
+	for _, r := range []struct {
+		status int
+		field  string
+		want   time.Duration
+	}{
+		{429, "120", 2 * time.Minute},
+		{503, "7200", 2 * time.Hour},
+		{500, "5", 5 * time.Second},
+		{503, "999999", 24 * time.Hour},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			transport := &counted{answer: answers(r.status, closedFile, "Retry-After: "+r.field)}
+			f := newFetcher(t, Config{Transport: transport})
+			o := at(t, "a.example")
+			s := snapshot(t, f, o)
+			if s.Access != policy.Unreachable || s.RetryAfter != r.want || allowed(s, "/") {
+				t.Errorf("%d, Retry-After %s: %+v", r.status, r.field, s)
+			}
+			time.Sleep(r.want - 1)
+			if snapshot(t, f, o); transport.asked.Load() != 1 {
+				t.Errorf("%d, Retry-After %s: asked before", r.status, r.field)
+			}
+			time.Sleep(1)
+			if snapshot(t, f, o); transport.asked.Load() != 2 {
+				t.Errorf("%d, Retry-After %s: not asked after", r.status, r.field)
+			}
+		})
+	}
+}
+
+func TestTheLastRulesAreUsedOnFor30DaysAndNoLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := &counted{answer: answers(200, closedFile)}
+		f := newFetcher(t, Config{Transport: transport})
+		o := at(t, "a.example")
+		good := snapshot(t, f, o)
+		end := good.Fetched.Add(30 * 24 * time.Hour)
+		transport.becomes(answers(503, ""))
+		time.Sleep(24 * time.Hour)
+		for i := 1; ; i++ {
+			s := snapshot(t, f, o)
+			if !time.Now().Before(end) {
+				break
+			}
+			if s.Access != policy.Unreachable || s.Status != 503 || s.Err != "status 503" || s.Attempts != i ||
+				s.Rules != good.Rules || s.Fetched != good.Fetched || s.StaleSince != good.FreshUntil || s.Size != len(closedFile) {
+				t.Fatalf("stale, attempt %d: %+v", i, s)
+			}
+			if !allowed(s, "/public") || allowed(s, "/private/x") {
+				t.Fatal("the last rules are not followed")
+			}
+			time.Sleep(min(s.RetryAfter, time.Until(end)))
+		}
+		asked := transport.asked.Load()
+		s := snapshot(t, f, o)
+		if s.Rules != nil || !s.StaleSince.IsZero() || !s.Fetched.IsZero() || s.Size != 0 || s.Access != policy.Unreachable || allowed(s, "/public") {
+			t.Errorf("after 30 days: %+v", s)
+		}
+		if asked != transport.asked.Load() {
+			t.Error("asked twice at the end of the 30 days")
+		}
+		if n := f.Stats().Bodies; n != 0 {
+			t.Errorf("%d bodies kept", n)
+		}
+		time.Sleep(365 * 24 * time.Hour)
+		if s := snapshot(t, f, o); allowed(s, "/public") {
+			t.Error("allowed after a year without an answer")
+		}
+	})
+}
+
+func TestRulesThatGetTooOldDuringAPauseAreDroppedWithoutAsking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := &counted{answer: answers(200, closedFile)}
+		f := newFetcher(t, Config{Transport: transport, StaleFor: 25 * time.Hour})
+		o := at(t, "a.example")
+		snapshot(t, f, o)
+		transport.becomes(answers(503, "", "Retry-After: 36000")) // until hour 34
+		time.Sleep(24 * time.Hour)
+		if s := snapshot(t, f, o); !allowed(s, "/public") {
+			t.Errorf("stale: %+v", s)
+		}
+		time.Sleep(time.Hour)
+		s := snapshot(t, f, o)
+		if allowed(s, "/public") || s.RetryAfter != 10*time.Hour || s.Attempts != 1 || s.Err != "status 503" {
+			t.Errorf("after the rules got too old: %+v", s)
+		}
+		time.Sleep(9*time.Hour - 1)
+		if snapshot(t, f, o); transport.asked.Load() != 2 {
+			t.Errorf("%d requests, want 2: the pause of Retry-After was broken", transport.asked.Load())
+		}
+		time.Sleep(1)
+		if snapshot(t, f, o); transport.asked.Load() != 3 {
+			t.Error("not asked after the pause")
+		}
+	})
+}
+
+func TestRulesOlderThan30DaysAreNotUsedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := &counted{answer: answers(200, closedFile)}
+		f := newFetcher(t, Config{Transport: transport})
+		o := at(t, "a.example")
+		snapshot(t, f, o)
+		time.Sleep(30 * 24 * time.Hour)
+		transport.becomes(fails(errDown))
+		if s := snapshot(t, f, o); s.Rules != nil || allowed(s, "/public") || !s.StaleSince.IsZero() {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// A fetch that fails in any way leaves the good copy in use; a 404 does not.
+func TestWhatReplacesAGoodCopy(t *testing.T) {
+	for _, r := range []struct {
+		why    string
+		then   script
+		access policy.Access
+		stale  bool
+		public bool
+	}{
+		{"a transfer cut short", cutShort, policy.Unreachable, true, true},
+		{"304 that nobody asked for", answers(304, ""), policy.Unreachable, true, true},
+		{"206 that nobody asked for", answers(206, "User-agent: *\nDisallow: /\n"), policy.Unreachable, true, true},
+		{"a refused redirect", answers(302, "", "Location: file:///x"), policy.Unreachable, true, true},
+		{"429", answers(429, ""), policy.Unreachable, true, true},
+		{"404", answers(404, ""), policy.Unavailable, false, true},
+		{"other rules", answers(200, "User-agent: *\nDisallow: /\n"), policy.Successful, false, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			transport := &counted{answer: answers(200, closedFile)}
+			f := newFetcher(t, Config{Transport: transport})
+			o := at(t, "a.example")
+			snapshot(t, f, o)
+			time.Sleep(25 * time.Hour)
+			transport.becomes(r.then)
+			s := snapshot(t, f, o)
+			if s.Access != r.access || s.StaleSince.IsZero() == r.stale || allowed(s, "/public") != r.public {
+				t.Errorf("%s: %+v", r.why, s)
+			}
+			if r.stale && allowed(s, "/private/x") {
+				t.Errorf("%s: the last rules are not followed", r.why)
+			}
+		})
+	}
+}
+
+// There is no copy of nothing: RFC 9309 §2.3.1.4 asks for complete disallow.
+func TestAnOriginThatHadNoRobotsTxtIsClosedWhileUnreachable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := &counted{answer: answers(404, "")}
+		f := newFetcher(t, Config{Transport: transport})
+		o := at(t, "a.example")
+		snapshot(t, f, o)
+		time.Sleep(25 * time.Hour)
+		transport.becomes(answers(500, ""))
+		if s := snapshot(t, f, o); allowed(s, "/") || s.Access != policy.Unreachable {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestOwnFaultsAreNotRemembered(t *testing.T) {
+	for _, fault := range []error{
+		fmt.Errorf("dial tcp: %w", syscall.EMFILE),
+		syscall.ENFILE, syscall.ENOMEM, syscall.ENOBUFS, syscall.EADDRNOTAVAIL, syscall.ENETDOWN,
+		dnsError("dial udp 127.0.0.53:53: socket: too many open files", false),
+		dnsError("i/o timeout", true),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var last Event
+			transport := &counted{answer: fails(fault)}
+			f := newFetcher(t, Config{Transport: transport, Observe: Observer{Fetched: func(e Event) { last = e }}})
+			o := at(t, "a.example")
+			s := snapshot(t, f, o)
+			if s.Access != policy.Unreachable || allowed(s, "/") || s.Attempts != 0 || s.RetryAfter != time.Second || last.Remembered {
+				t.Errorf("%v: %+v", fault, s)
+			}
+			transport.becomes(answers(200, ""))
+			if s := snapshot(t, f, o); s.Access != policy.Successful || transport.asked.Load() != 2 {
+				t.Errorf("%v: still remembered: %+v", fault, s)
+			}
+			// A copy that is there is used on, and nothing of the fault stays.
+			time.Sleep(25 * time.Hour)
+			transport.becomes(fails(fault))
+			if s := snapshot(t, f, o); s.Access != policy.Unreachable || !allowed(s, "/") || s.StaleSince.IsZero() {
+				t.Errorf("%v: with a copy: %+v", fault, s)
+			}
+			transport.becomes(answers(200, ""))
+			if s := snapshot(t, f, o); s.Access != policy.Successful {
+				t.Errorf("%v: with a copy, still remembered: %+v", fault, s)
+			}
+		})
+	}
+}
+
+func TestOtherFaultsOfTheNetworkAreTheOrigins(t *testing.T) {
+	for _, fault := range []error{
+		errDown, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
+		dnsError("no such host", false), dnsError("server misbehaving", false), context.DeadlineExceeded,
+	} {
+		if ours(fault) {
+			t.Errorf("%v counts as heed's own", fault)
+		}
+	}
+	if ours(nil) {
+		t.Error("no error counts as heed's own")
+	}
+}
+
+func TestPause(t *testing.T) {
+	l := lifetimes{retryMin: time.Minute, retryMax: time.Hour}
+	for _, r := range []struct {
+		why        string
+		n          int
+		retryAfter time.Duration
+		jitter     float64
+		want       time.Duration
+	}{
+		{"first, no jitter", 1, 0, 0, time.Minute},
+		{"first, half of the jitter", 1, 0, 0.5, time.Minute + 7500*time.Millisecond},
+		{"second", 2, 0, 0, 2 * time.Minute},
+		{"sixth", 6, 0, 0, 32 * time.Minute},
+		{"the cap leaves room for the jitter", 7, 0, 0, 48 * time.Minute},
+		{"never above the cap", 7, 0, 1, time.Hour},
+		{"no overflow", 1 << 40, 0, 1, time.Hour},
+		{"what the origin asked for", 7, 90 * time.Second, 0.9, 90 * time.Second},
+	} {
+		if got := l.pause(r.n, r.retryAfter, r.jitter); got != r.want {
+			t.Errorf("%s: %v, want %v", r.why, got, r.want)
+		}
+	}
+	equal := lifetimes{retryMin: time.Minute, retryMax: time.Minute}
+	if got := equal.pause(3, 0, 0.9); got != time.Minute {
+		t.Errorf("equal bounds: %v", got)
+	}
+}
+
+func TestRetryAfterField(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, r := range []struct {
+		why, field, date string
+		want             time.Duration
+	}{
+		{"none", "", "", 0},
+		{"seconds", "120", "", 2 * time.Minute},
+		{"spaces around", " 120 ", "", 2 * time.Minute},
+		{"zero is none: the usual pause", "0", "", 0},
+		{"more than a day", "86401", "", 24 * time.Hour},
+		{"more digits than a number has", "99999999999999999999999999", "", 24 * time.Hour},
+		{"leading zeros", "0000000000000000000000000005", "", 5 * time.Second},
+		{"negative", "-5", "", 0},
+		{"a fraction", "1.5", "", 0},
+		{"rubbish", "soon", "", 0},
+		{"a date", "Fri, 02 Jan 2026 03:14:05 GMT", "", 10 * time.Minute},
+		{"an old form of date", "Friday, 02-Jan-26 03:14:05 GMT", "", 10 * time.Minute},
+		{"a date that is over", "Fri, 02 Jan 2026 03:04:04 GMT", "", 0},
+		{"a date years ahead", "Sun, 02 Jan 2028 03:04:05 GMT", "", 24 * time.Hour},
+		{"by the origin's clock, which is a year behind", "Thu, 02 Jan 2025 03:14:05 GMT", "Thu, 02 Jan 2025 03:04:05 GMT", 10 * time.Minute},
+		{"a broken Date does not matter", "Fri, 02 Jan 2026 03:14:05 GMT", "today", 10 * time.Minute},
+	} {
+		h := http.Header{}
+		if r.field != "" {
+			h.Set("Retry-After", r.field)
+		}
+		if r.date != "" {
+			h.Set("Date", r.date)
+		}
+		if got := retryAfter(h, now); got != r.want {
+			t.Errorf("%s: %v, want %v", r.why, got, r.want)
+		}
+	}
+}
+
+func TestADeadlineHasPassedWhenEitherClockSaysSo(t *testing.T) {
+	now := time.Now()
+	for _, r := range []struct {
+		why      string
+		now      time.Time
+		deadline time.Time
+		want     bool
+	}{
+		{"before, by both", now, now.Add(1), false},
+		{"at the deadline", now, now, true},
+		{"after, by both", now.Add(1), now, true},
+		{"no deadline", now, time.Time{}, true},
+		{"a deadline without a monotonic reading", now, now.Add(time.Hour).Round(0), false},
+		{"the same, over", now, now.Add(-time.Hour).Round(0), true},
+	} {
+		if got := passed(r.now, r.deadline); got != r.want {
+			t.Errorf("%s: %v", r.why, got)
+		}
+	}
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	for _, s := range []string{"120", "Fri, 02 Jan 2026 03:14:05 GMT", "-1", "99999999999999999999", "\x00"} {
+		f.Add(s, s)
+	}
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, field, date string) {
+		h := http.Header{"Retry-After": {field}, "Date": {date}}
+		if d := retryAfter(h, now); d < 0 || d > maxRetryAfter {
+			t.Fatalf("%q, %q: %v", field, date, d)
+		}
+	})
+}

@@ -1,0 +1,240 @@
+package fetch
+
+import (
+	"hash/maphash"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/patrickmn/go-cache"
+
+	"heed/internal/origin"
+)
+
+const (
+	// shardCount is how many parts the memory has, each with locks of its own.
+	shardCount = 128
+
+	// entryCost is what an entry takes besides its texts and its body: itself
+	// and its place in a map. Measured.
+	entryCost = 400
+)
+
+// memory is the memory tier: the entries of many origins within a bounded
+// number of octets.
+//
+// It is built on go-cache, which is one map under one lock, unbounded, with
+// expiry by the wall clock. So there are many of them; none has a janitor
+// (which would scan all of it under the lock and outlive its owner) or an
+// expiry (entries carry their own deadlines); and each shard has two
+// generations, which bound it: when there is too much, the young generation of
+// one shard becomes the old one, and what was old is dropped whole, in turn
+// from shard to shard. An entry that is found in the old generation is carried
+// over to the young one, so what is in use stays. Nothing keeps a list in
+// order of use, and a lookup takes no lock but the shared one of a go-cache.
+type memory struct {
+	seed    maphash.Seed
+	shards  [shardCount]shard
+	bodies  bodies
+	max     int64
+	used    atomic.Int64 // octets charged for entries and bodies
+	evicted func(origins int, octets int64)
+
+	sweeping sync.Mutex // guards hand
+	hand     int        // the shard to drop from next
+}
+
+// shard is a part of the memory.
+type shard struct {
+	now atomic.Pointer[generations]
+	mu  sync.Mutex // held to change now or what is in it
+	_   [48]byte   // shards in use by different cores share no cache line
+}
+
+// generations are replaced together, so that a reader sees a pair that belongs
+// together.
+type generations struct{ young, old *generation }
+
+// generation has a go-cache for each kind of key.
+type generation [kinds]*cache.Cache
+
+// The default ports have a kind of their own: there the host alone is the key,
+// a string that exists already. No allocation for nearly all origins, and no
+// separator that a name could forge.
+const (
+	kindHTTPS = iota // https on 443
+	kindHTTP         // http on 80
+	kindOther
+	kinds
+)
+
+// place returns the kind and key of an origin. Different origins differ in
+// one of them: neither a scheme nor a port has a space.
+func place(o origin.Origin) (kind int, key string) {
+	switch {
+	case o.Scheme == "https" && o.Port == "443":
+		return kindHTTPS, o.Host
+	case o.Scheme == "http" && o.Port == "80":
+		return kindHTTP, o.Host
+	}
+	return kindOther, o.Scheme + " " + o.Port + " " + o.Host
+}
+
+func newMemory(octets int64, evicted func(int, int64)) *memory {
+	m := &memory{seed: maphash.MakeSeed(), max: octets, evicted: evicted}
+	m.bodies.bySum = make(map[[32]byte]*body)
+	for i := range m.shards {
+		m.shards[i].now.Store(&generations{young: newGeneration(), old: newGeneration()})
+	}
+	return m
+}
+
+func newGeneration() *generation {
+	var g generation
+	for i := range g {
+		g[i] = cache.New(cache.NoExpiration, 0)
+	}
+	return &g
+}
+
+func (m *memory) shard(o origin.Origin) *shard {
+	return &m.shards[maphash.Comparable(m.seed, o)%shardCount]
+}
+
+// get returns the entry of an origin, nil if there is none.
+func (m *memory) get(o origin.Origin) *entry {
+	kind, key := place(o)
+	s := m.shard(o)
+	now := s.now.Load()
+	if v, ok := now.young[kind].Get(key); ok {
+		return v.(*entry)
+	}
+	if v, ok := now.old[kind].Get(key); ok {
+		s.carry(kind, key)
+		return v.(*entry)
+	}
+	// It may have been carried over between the two looks.
+	if v, ok := now.young[kind].Get(key); ok {
+		return v.(*entry)
+	}
+	return nil
+}
+
+// carry moves an entry to the young generation.
+func (s *shard) carry(kind int, key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now.Load()
+	v, ok := now.old[kind].Get(key)
+	if !ok {
+		return // replaced, carried or dropped meanwhile
+	}
+	now.young[kind].Set(key, v, cache.NoExpiration)
+	now.old[kind].Delete(key)
+}
+
+// put remembers e, which nobody else has yet, in place of what was known of o.
+func (m *memory) put(o origin.Origin, e *entry) {
+	kind, key := place(o)
+	key = strings.Clone(key) // it may be part of a whole request
+	e.cost = costOf(e, key)
+	charge := int64(e.cost)
+	if e.body != nil {
+		held, charged := m.bodies.hold(e.body)
+		e.body, e.snapshot.Rules = held, held.rules
+		charge += charged
+	}
+	prev := m.shard(o).replace(kind, key, e)
+	if prev != nil {
+		charge -= m.free(prev)
+	}
+	if m.used.Add(charge) > m.max {
+		m.sweep()
+	}
+}
+
+// replace puts e into the young generation and returns what it replaces.
+func (s *shard) replace(kind int, key string, e *entry) *entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now.Load()
+	v, ok := now.young[kind].Get(key)
+	if !ok {
+		v, ok = now.old[kind].Get(key)
+	}
+	now.young[kind].Set(key, e, cache.NoExpiration)
+	now.old[kind].Delete(key)
+	if !ok {
+		return nil
+	}
+	return v.(*entry)
+}
+
+// free lets go of the bodies of entries that are in no generation any more. It
+// returns the octets that are freed.
+func (m *memory) free(entries ...*entry) (octets int64) {
+	var held []*body
+	for _, e := range entries {
+		octets += int64(e.cost)
+		if e.body != nil {
+			held = append(held, e.body)
+		}
+	}
+	return octets + m.bodies.release(held)
+}
+
+// sweep drops old generations, one shard after the other, until there is room.
+// Twice round drops everything: an end, should one entry alone be too large.
+func (m *memory) sweep() {
+	m.sweeping.Lock()
+	defer m.sweeping.Unlock()
+	for range 2 * shardCount {
+		if m.used.Load() <= m.max {
+			return
+		}
+		dropped := m.shards[m.hand].turn().entries()
+		m.hand = (m.hand + 1) % shardCount
+		octets := m.free(dropped...)
+		m.used.Add(-octets)
+		m.evicted(len(dropped), octets)
+	}
+}
+
+// turn makes the young generation the old one and returns what was old.
+func (s *shard) turn() *generation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now.Load()
+	s.now.Store(&generations{young: newGeneration(), old: now.young})
+	return now.old
+}
+
+func (g *generation) entries() []*entry {
+	var all []*entry
+	for _, c := range g {
+		for _, item := range c.Items() {
+			all = append(all, item.Object.(*entry))
+		}
+	}
+	return all
+}
+
+func (m *memory) origins() int {
+	n := 0
+	for i := range m.shards {
+		now := m.shards[i].now.Load()
+		for kind := range kinds {
+			n += now.young[kind].ItemCount() + now.old[kind].ItemCount()
+		}
+	}
+	return n
+}
+
+// costOf is the memory of an entry without its body, approximately.
+func costOf(e *entry, key string) int {
+	n := entryCost + len(key) + len(e.snapshot.URL) + len(e.snapshot.Err)
+	for _, hop := range e.snapshot.Hops {
+		n += len(hop) + 16
+	}
+	return n
+}

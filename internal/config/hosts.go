@@ -38,6 +38,15 @@ func bracketed(host string) string {
 	return host
 }
 
+// Matches reports whether a canonical host (origin.Origin's) is meant: the
+// very name, or, for *.a.example, any name below a.example.
+func (h HostPattern) Matches(host string) bool {
+	if below, wild := strings.CutPrefix(string(h), "*"); wild {
+		return strings.HasSuffix(host, below)
+	}
+	return host == string(h)
+}
+
 // parsePrefix reads a network in CIDR form, or an address as the network of
 // itself.
 func parsePrefix(text string) (netip.Prefix, error) {

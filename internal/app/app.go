@@ -1,0 +1,184 @@
+// Package app is the composition root: it makes the objects that a
+// configuration asks for, wires them, and runs them. serve and run share it.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"heed/fetch"
+	"heed/internal/admin"
+	"heed/internal/audit"
+	"heed/internal/ca"
+	"heed/internal/config"
+	"heed/internal/dial"
+	"heed/internal/metrics"
+	"heed/proxy"
+)
+
+// Options are what is not configuration.
+type Options struct {
+	Log     zerolog.Logger
+	Version string             // shown, and sent in the User-Agent of robots.txt fetches
+	Record  func(*audit.Entry) // sees every exchange; nil: nobody beside the log and the metrics
+	Roots   string             // the value of SSL_CERT_FILE: where the system's roots are; "" for the usual places
+}
+
+// App is a heed that listens. Make one with Start, then call Run once.
+type App struct {
+	log      zerolog.Logger
+	ca       *ca.CA
+	proxy    *proxy.Proxy
+	fetcher  *fetch.Fetcher
+	admin    *http.Server
+	ready    *admin.Readiness
+	shutdown time.Duration
+
+	proxyListener net.Listener
+	adminListener net.Listener // nil when off
+}
+
+// Start makes or loads the CA in the state directory and opens the listeners.
+// When it fails nothing is left open, and the error names the path or address
+// at fault.
+func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
+	if c.StateDir == "" {
+		return nil, errors.New("starting: no state directory was given (state_dir)")
+	}
+	authority, err := ca.Open(filepath.Join(c.StateDir, "ca"))
+	if err != nil {
+		return nil, fmt.Errorf("opening the CA: %w", err)
+	}
+	dialer, err := newDialer(c)
+	if err != nil {
+		return nil, err
+	}
+	roots, err := upstreamRoots(c.Upstream.Roots)
+	if err != nil {
+		return nil, err
+	}
+	a := &App{log: o.Log, ca: authority, ready: new(admin.Readiness), shutdown: time.Duration(c.Timeouts.Shutdown)}
+	if err := a.listen(ctx, c, dialer); err != nil {
+		return nil, err
+	}
+	recent := new(audit.Recent)
+	m := metrics.New(o.Version, metrics.Gauges{
+		Tunnels:       func() int { return a.proxy.Tunnels() },
+		RobotsOrigins: func() int { return a.fetcher.Stats().Origins },
+		RobotsBytes:   func() int64 { return a.fetcher.Stats().Octets },
+	})
+	a.fetcher = newFetcher(c, dialer, roots, o.Version, m.Fetches())
+	a.proxy = proxy.New(proxyConfig(c, a, dialer, roots, recent, recorder(o, m)))
+	a.admin = &http.Server{
+		Handler:           admin.New(admin.Config{Metrics: m.Handler(), Version: o.Version, Ready: a.ready}),
+		ReadHeaderTimeout: time.Duration(c.Timeouts.ClientHeader),
+		IdleTimeout:       time.Duration(c.Timeouts.Idle),
+	}
+	return a, nil
+}
+
+// recorder hands each exchange to the log, the metrics, and whoever else asked.
+func recorder(o Options, m *metrics.Metrics) func(*audit.Entry) {
+	line := audit.Log(o.Log)
+	return func(e *audit.Entry) {
+		line(e)
+		m.Exchange(e)
+		if o.Record != nil {
+			o.Record(e)
+		}
+	}
+}
+
+// listen opens both listeners or none, and tells the dialer of them: heed
+// never connects to itself.
+func (a *App) listen(ctx context.Context, c config.Config, d *dial.Dialer) error {
+	var lc net.ListenConfig
+	var err error
+	if a.proxyListener, err = lc.Listen(ctx, "tcp", c.Listen); err != nil {
+		return listenError("listen", c.Listen, err)
+	}
+	if c.AdminListen != config.Off {
+		if a.adminListener, err = lc.Listen(ctx, "tcp", c.AdminListen); err != nil {
+			_ = a.proxyListener.Close()
+			return listenError("admin_listen", c.AdminListen, err)
+		}
+	}
+	var own []netip.AddrPort
+	for _, l := range []net.Listener{a.proxyListener, a.adminListener} {
+		if l == nil {
+			continue
+		}
+		if at, ok := l.Addr().(*net.TCPAddr); ok {
+			own = append(own, at.AddrPort())
+		}
+	}
+	d.SetDeny(own)
+	return nil
+}
+
+func listenError(key, addr string, err error) error {
+	if errors.Is(err, os.ErrPermission) {
+		return fmt.Errorf("listening on %s (%s): %w; choose a port above 1023", addr, key, err)
+	}
+	return fmt.Errorf("listening on %s (%s): %w; stop what listens there, or choose another port", addr, key, err)
+}
+
+// ProxyAddr is the host:port on which the proxy listens.
+func (a *App) ProxyAddr() string { return a.proxyListener.Addr().String() }
+
+// AdminAddr is the host:port of the admin listener, "" when it is off.
+func (a *App) AdminAddr() string {
+	if a.adminListener == nil {
+		return ""
+	}
+	return a.adminListener.Addr().String()
+}
+
+// CA is the interception CA.
+func (a *App) CA() *ca.CA { return a.ca }
+
+// Run serves until ctx ends. Then it takes no new work, lets exchanges and
+// tunnels end for as long as timeouts.shutdown says, and returns nil.
+func (a *App) Run(ctx context.Context) error {
+	g, running := errgroup.WithContext(ctx)
+	g.Go(func() error { return a.proxy.Serve(a.proxyListener) })
+	if a.adminListener != nil {
+		g.Go(func() error {
+			if err := a.admin.Serve(a.adminListener); !errors.Is(err, http.ErrServerClosed) {
+				return err
+			}
+			return nil
+		})
+	}
+	a.ready.Set("")
+	g.Go(func() error {
+		<-running.Done()
+		return a.stop()
+	})
+	return g.Wait()
+}
+
+// stop ends everything in order: the proxy drains while the admin listener
+// still answers, so that an orchestrator sees what goes on.
+func (a *App) stop() error {
+	a.ready.Set("shutting down")
+	ctx, cancel := context.WithTimeout(context.Background(), a.shutdown)
+	defer cancel()
+	err := a.proxy.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		a.log.Warn().Dur("after", a.shutdown).Msg("exchanges still under way were cut off")
+		err = nil
+	}
+	a.fetcher.Close()
+	return errors.Join(err, a.admin.Close())
+}

@@ -1,0 +1,160 @@
+package app
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"heed/fetch"
+	"heed/internal/audit"
+	"heed/internal/ca"
+	"heed/internal/config"
+	"heed/internal/dial"
+	"heed/internal/origin"
+	"heed/proxy"
+)
+
+// NewFetcher returns a fetcher for a command that wants robots.txt files and
+// no proxy. The caller closes it.
+func NewFetcher(c config.Config, version string) (*fetch.Fetcher, error) {
+	dialer, err := newDialer(c)
+	if err != nil {
+		return nil, err
+	}
+	roots, err := upstreamRoots(c.Upstream.Roots)
+	if err != nil {
+		return nil, err
+	}
+	return newFetcher(c, dialer, roots, version, fetch.Observer{}), nil
+}
+
+func newDialer(c config.Config) (*dial.Dialer, error) {
+	d, err := dial.New(dial.Config{ConnectTo: c.ConnectTo, Allow: c.AllowAddress, Timeout: time.Duration(c.Timeouts.Connect)})
+	if err != nil {
+		return nil, fmt.Errorf("setting up connections: %w", err)
+	}
+	return d, nil
+}
+
+// upstreamRoots adds the operator's roots to the system's; nil means the
+// system's alone.
+func upstreamRoots(path string) (*x509.CertPool, error) {
+	if path == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading upstream.roots: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		return nil, fmt.Errorf("reading the system's roots: %w", err)
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("reading upstream.roots: %s holds no certificate in PEM", path)
+	}
+	return pool, nil
+}
+
+// newFetcher gives robots.txt its own connections: they carry nothing of a
+// client, and a client's requests cannot hold them.
+func newFetcher(c config.Config, d *dial.Dialer, roots *x509.CertPool, version string, o fetch.Observer) *fetch.Fetcher {
+	transport := &http.Transport{
+		DialContext:            d.DialContext,
+		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    time.Duration(c.Timeouts.TLSHandshake),
+		MaxResponseHeaderBytes: 64 << 10,
+		MaxIdleConns:           256,
+		MaxIdleConnsPerHost:    1,
+		IdleConnTimeout:        10 * time.Second,
+		DisableCompression:     true,
+		ForceAttemptHTTP2:      true,
+	}
+	return fetch.New(fetch.Config{
+		Transport:   transport,
+		UserAgent:   userAgent(version, c.Contact),
+		Limit:       int(c.Robots.Limit),
+		Timeout:     time.Duration(c.Robots.Timeout),
+		FreshFor:    time.Duration(c.Robots.FreshFor),
+		StaleFor:    time.Duration(c.Robots.StaleFor),
+		MemoryBytes: int64(c.Robots.Memory),
+		Concurrency: c.Robots.Concurrency,
+		Observe:     o,
+	})
+}
+
+// userAgent is how heed names itself where it fetches robots.txt: one identity
+// for all clients, with a way to reach the operator.
+func userAgent(version, contact string) string {
+	if contact == "" {
+		return "heed/" + version
+	}
+	return "heed/" + version + " (+" + contact + ")"
+}
+
+func proxyConfig(c config.Config, a *App, d *dial.Dialer, roots *x509.CertPool, recent *audit.Recent, record func(*audit.Entry)) proxy.Config {
+	return proxy.Config{
+		Policies:    a.fetcher,
+		Leaves:      ca.NewIssuer(a.ca, c.Limits.LeafCertificates),
+		Dial:        d.DialContext,
+		Authority:   proxy.Authority{PEM: a.ca.PEM(), DER: a.ca.DER(), Fingerprint: a.ca.Fingerprint()},
+		Mode:        modeOf(c.HTTPS),
+		ConnectPort: portsOf(c.ConnectPorts),
+		AllowClient: clientsOf(c.Clients),
+		Roots:       roots,
+		Recent:      recent,
+		Record:      record,
+		Log:         a.log,
+		Wait:        time.Duration(c.Robots.Wait),
+		Timeouts: proxy.Timeouts{
+			TLSHandshake:   time.Duration(c.Timeouts.TLSHandshake),
+			ResponseHeader: time.Duration(c.Timeouts.ResponseHeader),
+			ClientHeader:   time.Duration(c.Timeouts.ClientHeader),
+			Idle:           time.Duration(c.Timeouts.Idle),
+		},
+		Limits: proxy.Limits{Header: int(c.Limits.Header), URL: int(c.Limits.URL)},
+	}
+}
+
+var modes = map[string]proxy.Mode{
+	config.Intercept: proxy.Intercept,
+	config.Tunnel:    proxy.Tunnel,
+	config.Deny:      proxy.Deny,
+}
+
+// modeOf looks exceptions up in order; a mode that is not known denies.
+func modeOf(c config.HTTPS) func(origin.Origin) (proxy.Mode, string) {
+	mode := func(name string) proxy.Mode {
+		if m, known := modes[name]; known {
+			return m
+		}
+		return proxy.Deny
+	}
+	return func(o origin.Origin) (proxy.Mode, string) {
+		for _, e := range c.Exceptions {
+			if e.Host.Matches(o.Host) {
+				return mode(e.Mode), e.Reason
+			}
+		}
+		return mode(c.Mode), ""
+	}
+}
+
+func portsOf(allowed []config.Ports) func(string) bool {
+	return func(port string) bool {
+		n, err := strconv.ParseUint(port, 10, 16)
+		return err == nil && slices.ContainsFunc(allowed, func(r config.Ports) bool { return r.Contains(uint16(n)) })
+	}
+}
+
+func clientsOf(c config.Clients) func(netip.Addr) bool {
+	return func(a netip.Addr) bool {
+		return a.IsLoopback() || slices.ContainsFunc(c.Allow, func(p netip.Prefix) bool { return p.Contains(a) })
+	}
+}

@@ -1,0 +1,91 @@
+// Package audit keeps account of exchanges: one Entry each, written as one
+// canonical log line (Log), kept for a while so that a decision can be looked
+// up by its id (Recent), and summed up (Summary).
+//
+// An Entry never holds a credential, a cookie or a body.
+package audit
+
+import (
+	"net/netip"
+	"time"
+
+	"heed/policy"
+)
+
+// Verdict is what heed did with an exchange.
+type Verdict uint8
+
+const (
+	// Denied is the zero value: what was not explicitly forwarded was not.
+	Denied Verdict = iota
+	// Forwarded went to the origin, whatever came back.
+	Forwarded
+	// Answered was heed's own page, or an interception's CONNECT.
+	Answered
+)
+
+func (v Verdict) String() string {
+	switch v {
+	case Forwarded:
+		return "forwarded"
+	case Answered:
+		return "answered"
+	default:
+		return "denied"
+	}
+}
+
+// Channel is the way a request came in.
+type Channel uint8
+
+const (
+	// Plain is a request in absolute form on the proxy's own port.
+	Plain Channel = iota
+	// Connect is a CONNECT itself.
+	Connect
+	// Tunnel is plain HTTP inside a CONNECT.
+	Tunnel
+	// Intercepted is HTTP inside TLS inside a CONNECT.
+	Intercepted
+)
+
+func (c Channel) String() string {
+	switch c {
+	case Connect:
+		return "connect"
+	case Tunnel:
+		return "tunnel"
+	case Intercepted:
+		return "intercepted"
+	default:
+		return "plain"
+	}
+}
+
+// Entry is one exchange: who asked for what, what was decided and why, and
+// what came of it. It is written once, by the exchange's own goroutine, and is
+// immutable after it was recorded.
+type Entry struct {
+	ID      string
+	Start   time.Time
+	Client  netip.AddrPort
+	Channel Channel
+	Proto   string // "HTTP/1.1", "HTTP/2.0"
+	Method  string
+	Origin  string // "https://a.example"; empty when the target could not be read
+	Target  string // path and query as received; host:port for CONNECT
+	Tokens  policy.Tokens
+
+	Verdict  Verdict
+	Decision policy.Decision
+	Snapshot *policy.Snapshot // what Decision was made from; nil when robots.txt was not consulted
+	Reason   string           // why, as one of a bounded set: a problem's name ("disallowed", "dns-error") or "allowed"
+	Err      string           // the cause where something failed; empty otherwise
+
+	Status     int
+	BytesIn    int64         // body octets received from the client
+	BytesOut   int64         // body octets sent to the client
+	Duration   time.Duration // from the request's header to the last octet of the answer
+	RobotsWait time.Duration // spent waiting for robots.txt, part of Duration
+	OriginWait time.Duration // until the origin's answer began, part of Duration
+}

@@ -1,0 +1,137 @@
+package audit
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"sync"
+	"text/tabwriter"
+)
+
+// A summary names at most this many origins and rules; the rest is counted
+// together, so that a crawl of a million origins ends with a page.
+const summaryRows = 20
+
+// Summary adds exchanges up for the closing words of `heed run`: requests,
+// how many were forwarded, how many denied by which origin and rule. Safe for
+// concurrent use.
+type Summary struct {
+	mu        sync.Mutex
+	requests  int
+	forwarded int
+	failed    int // forwarded was intended, but the origin did not answer
+	denied    map[cause]int
+	lost      int // denials of causes beyond maxCauses
+}
+
+// cause is what a denial is counted under.
+type cause struct{ origin, why string }
+
+const maxCauses = 100_000
+
+// NewSummary returns an empty Summary.
+func NewSummary() *Summary { return &Summary{denied: map[cause]int{}} }
+
+// Record adds one exchange. CONNECTs that were answered for interception are
+// not requests: the exchanges inside are.
+func (s *Summary) Record(e *Entry) {
+	if e.Verdict == Answered {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests++
+	if e.Verdict == Forwarded {
+		s.forwarded++
+		if e.Err != "" {
+			s.failed++
+		}
+		return
+	}
+	c := cause{e.Origin, why(e)}
+	if _, known := s.denied[c]; !known && len(s.denied) >= maxCauses {
+		s.lost++
+		return
+	}
+	s.denied[c]++
+}
+
+// why names the rule that decided, or the problem where no rule did.
+func why(e *Entry) string {
+	if e.Decision.Rule != "" {
+		return fmt.Sprintf("%s (line %d)", e.Decision.Rule, e.Decision.Line)
+	}
+	return e.Reason
+}
+
+// WriteTo writes the summary as a few lines of text.
+func (s *Summary) WriteTo(w io.Writer) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := &counter{w: w}
+	fmt.Fprintf(out, "heed: %d requests, %d forwarded, %d denied\n", s.requests, s.forwarded, s.requests-s.forwarded)
+	if s.failed > 0 {
+		fmt.Fprintf(out, "heed: %d of the forwarded got no whole answer from their origin\n", s.failed)
+	}
+	tw := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	rows := s.rows()
+	shown := rows[:min(len(rows), summaryRows)]
+	for _, c := range shown {
+		fmt.Fprintf(tw, "  %d\t%s\t%s\n", s.denied[c], origin(c), c.why)
+	}
+	if err := tw.Flush(); err != nil {
+		return out.n, err
+	}
+	rest := s.lost
+	for _, c := range rows[len(shown):] {
+		rest += s.denied[c]
+	}
+	if rest > 0 {
+		fmt.Fprintf(out, "  … and %d denials of other origins and rules\n", rest)
+	}
+	return out.n, out.err
+}
+
+func origin(c cause) string {
+	if c.origin == "" {
+		return "(no origin)"
+	}
+	return c.origin
+}
+
+// rows lists the causes, most frequent first.
+func (s *Summary) rows() []cause {
+	rows := make([]cause, 0, len(s.denied))
+	for c := range s.denied {
+		rows = append(rows, c)
+	}
+	sort.Slice(rows, func(i, j int) bool {
+		a, b := rows[i], rows[j]
+		if s.denied[a] != s.denied[b] {
+			return s.denied[a] > s.denied[b]
+		}
+		if a.origin != b.origin {
+			return a.origin < b.origin
+		}
+		return a.why < b.why
+	})
+	return rows
+}
+
+// counter counts octets and keeps the first error, so that the callers above
+// need not check each line.
+type counter struct {
+	w   io.Writer
+	n   int64
+	err error
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	if c.err != nil {
+		return 0, c.err
+	}
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	c.err = err
+	return n, err
+}

@@ -1,0 +1,35 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"heed/policy"
+)
+
+// robotsTxt may always be requested (RFC 9309 §2.2.2), so that deciding on it
+// needs no robots.txt.
+const robotsTxt = "/robots.txt"
+
+// decide asks the robots.txt of x's own origin whether x's client may request
+// x's target. One snapshot answers for the whole exchange.
+func (p *Proxy) decide(x *exchange) error { return p.decideTarget(x, x.target) }
+
+func (p *Proxy) decideTarget(x *exchange, target string) error {
+	if target == robotsTxt {
+		x.entry.Decision = policy.Decision{Allowed: true, Reason: policy.ReasonRobotsTxt}
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(x.in.Context(), p.Wait)
+	defer cancel()
+	asked := time.Now()
+	s, err := p.Policies.Snapshot(ctx, x.origin)
+	x.entry.RobotsWait = time.Since(asked)
+	if err != nil {
+		return &problem{kind: kindRobotsPending, retry: retryPending, cause: fmt.Errorf("waiting for %s: %w", x.origin.RobotsURL(), err)}
+	}
+	x.entry.Snapshot = s
+	x.entry.Decision = s.Decide(x.entry.Tokens, target)
+	return nil
+}

@@ -1,0 +1,98 @@
+package proxy
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"heed/internal/audit"
+	"heed/policy"
+)
+
+// deny returns the answer to an exchange that is not forwarded: because a rule
+// says so, or because x.err kept a decision from being made.
+func (p *Proxy) deny(x *exchange) *http.Response {
+	x.entry.Verdict = audit.Denied
+	why := x.err
+	if why == nil {
+		why = denialOf(x.entry)
+	}
+	return p.answer(x, problemOf(why))
+}
+
+// failed returns the answer to an exchange that was to be forwarded and could
+// not be.
+func (p *Proxy) failed(x *exchange, err error) *http.Response {
+	pr := problemOf(err)
+	if !pr.kind.after {
+		x.entry.Verdict = audit.Denied
+	}
+	return p.answer(x, pr)
+}
+
+// denialOf puts a decision into the terms of an answer. A zero Retry-After
+// would make a client hammer, so there is always one where the state passes.
+func denialOf(e *audit.Entry) *problem {
+	if e.Decision.Reason != policy.ReasonUnreachable {
+		return &problem{kind: kindDisallowed, cause: errors.New(e.Decision.String())}
+	}
+	pr := &problem{kind: kindUnreachable, retry: retryPending, cause: errors.New("robots.txt is unreachable, which means complete disallow (RFC 9309 §2.3.1.4)")}
+	if s := e.Snapshot; s != nil {
+		pr.retry = max(time.Until(s.Checked.Add(s.RetryAfter)), time.Second)
+		if s.Err != "" {
+			pr.cause = errors.New(s.Err)
+		}
+	}
+	return pr
+}
+
+// answer builds the response for a problem, in the form the client wants.
+func (p *Proxy) answer(x *exchange, pr *problem) *http.Response {
+	x.entry.Reason = pr.kind.name
+	x.entry.Status = pr.kind.status
+	if pr.kind != kindDisallowed {
+		x.entry.Err = pr.Error()
+	}
+	e := p.explain(x.entry, pr)
+	contentType, body := e.render(x.in.Header["Accept"])
+	h := http.Header{
+		"Content-Type":           {contentType},
+		"Content-Length":         {strconv.Itoa(len(body))},
+		"Cache-Control":          {"no-store"},
+		"Proxy-Status":           {p.proxyStatus(e, pr)},
+		"Vary":                   {"Accept, User-Agent"},
+		"X-Content-Type-Options": {"nosniff"},
+	}
+	if field := robotsDecision(e, x.entry); field != "" {
+		h["Robots-Decision"] = []string{field}
+	}
+	if pr.retry > 0 {
+		h["Retry-After"] = []string{strconv.Itoa(int(math.Ceil(pr.retry.Seconds())))}
+	}
+	if contentType == typeHTML {
+		h["Content-Security-Policy"] = []string{pagePolicy}
+	}
+	return newResponse(x.in, pr.kind.status, phrase(e), h, body)
+}
+
+// newResponse makes a response of heed's own. The phrase is only seen where
+// the response is written to the connection as it is: at CONNECT.
+func newResponse(in *http.Request, status int, phrase string, h http.Header, body []byte) *http.Response {
+	resp := &http.Response{
+		Status:        strconv.Itoa(status) + " " + phrase,
+		StatusCode:    status,
+		Proto:         "HTTP/1.1",
+		ProtoMajor:    1,
+		ProtoMinor:    1,
+		Header:        h,
+		Body:          http.NoBody,
+		ContentLength: int64(len(body)),
+		Request:       in,
+	}
+	if in.Method != http.MethodHead {
+		resp.Body = readCloser(body)
+	}
+	return resp
+}

@@ -1,0 +1,32 @@
+// Package proxy is the path of an exchange: a request comes in, is identified,
+// decided on, forwarded or denied, and recorded. It is the only package that
+// knows goproxy.
+//
+// # One path
+//
+// Every request, however it came in, becomes one in absolute form that goes
+// through goproxy's ServeHTTP and the one hook behind it (proxy.go):
+//
+//   - plain HTTP and https in absolute form, on the proxy's own port;
+//   - HTTP/1.1 and HTTP/2 inside a CONNECT that heed intercepts (intercept.go);
+//   - plain HTTP inside a CONNECT;
+//   - a WebSocket handshake in any of them.
+//
+// A CONNECT itself is decided in connect.go: refused, relayed unread after a
+// decision for the origin as a whole (tunnel.go), or intercepted.
+//
+// # Stages
+//
+//	target.go    which origin and which target; malformed ones end here
+//	identify.go  who asks: address, product tokens
+//	decide.go    what the origin's robots.txt says
+//	forward.go   to the origin and back; fields.go: what an intermediary removes and adds
+//	deny.go      the answer instead, explained (explain.go, render.go)
+//	record.go    one audit.Entry, always
+//	status.go    heed's own pages
+//
+// # When in doubt
+//
+// An exchange starts out denied. A panic in a stage is answered with 500 and
+// recorded as a denial; an error never leads on to forward.
+package proxy

@@ -1,0 +1,238 @@
+package proxy
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dunglas/httpsfv"
+
+	"heed/internal/audit"
+	"heed/policy"
+)
+
+// explanation is all that is to be said of a decision, in the terms of RFC
+// 9457: the first five are its members, the others are extensions. It is what
+// every form of an answer, and /why, is made from.
+type explanation struct {
+	Type     string `json:"type"`     // absolute URL, one per kind
+	Title    string `json:"title"`    // the same for one kind
+	Status   int    `json:"status"`   //
+	Detail   string `json:"detail"`   // this case, in a sentence
+	Instance string `json:"instance"` // where it can be looked up
+
+	ID       string   `json:"id"`
+	Decision string   `json:"decision,omitempty"` // "allowed", "disallowed" or "unreachable"; empty when none was made
+	URL      string   `json:"url,omitempty"`
+	Agent    string   `json:"agent,omitempty"`     // the product token whose group decided
+	Group    string   `json:"group,omitempty"`     // as written in the file
+	Rule     string   `json:"rule,omitempty"`      // as written in the file
+	Line     int      `json:"line,omitempty"`      //
+	Form     string   `json:"form,omitempty"`      // the normalised form of the path that met the rule
+	Tokens   []string `json:"tokens,omitempty"`    // all product tokens of the client
+	Robots   string   `json:"robots,omitempty"`    // URL of the robots.txt
+	Access   string   `json:"access,omitempty"`    // access result of its fetch
+	Fetched  string   `json:"fetched,omitempty"`   // when, RFC 3339 in UTC
+	Note     string   `json:"note,omitempty"`      // what else the reader should know
+	Remedy   string   `json:"remedy,omitempty"`    // what can be done
+	Retry    int      `json:"retry_in,omitempty"` // seconds
+}
+
+// maxShown bounds the texts that come from a file or a client.
+const maxShown = 512
+
+// explain puts an exchange and its problem into words. pr is nil for a request
+// that was allowed.
+func (p *Proxy) explain(e *audit.Entry, pr *problem) *explanation {
+	out := &explanation{
+		ID:       e.ID,
+		Instance: "http://" + Host + "/why?id=" + e.ID,
+		Tokens:   append(append([]string(nil), e.Tokens.Main...), e.Tokens.Also...),
+	}
+	if e.Origin != "" {
+		out.URL = e.Origin + shown(e.Target)
+		if e.Channel == audit.Connect {
+			out.URL = e.Origin
+			out.Note = "The tunnel is not read, so the origin as a whole was decided on, by the rules for its path /."
+		}
+	}
+	if pr == nil {
+		out.Type, out.Title, out.Status = typeOf("allowed"), "Allowed", http.StatusOK
+	} else {
+		out.Type, out.Title, out.Status = typeOf(pr.kind.name), pr.kind.title, pr.kind.status
+		out.Retry = int(pr.retry / time.Second)
+		out.Remedy = remedies[pr.kind]
+	}
+	out.addDecision(e)
+	if out.Detail = sentence(e.Decision.String()); pr != nil && pr.kind != kindDisallowed {
+		out.Detail = sentence(pr.Error())
+	}
+	return out
+}
+
+// addDecision tells what robots.txt said, when it was asked.
+func (out *explanation) addDecision(e *audit.Entry) {
+	d := e.Decision
+	if d.Reason == 0 && e.Snapshot == nil {
+		return // no decision was made
+	}
+	switch {
+	case d.Allowed:
+		out.Decision = "allowed"
+	case d.Reason == policy.ReasonUnreachable:
+		out.Decision = "unreachable"
+	default:
+		out.Decision = "disallowed"
+	}
+	out.Agent = strings.ToLower(shown(d.Token))
+	out.Group, out.Rule, out.Line, out.Form = shown(d.Group), shown(d.Rule), d.Line, shown(d.Form)
+	if s := e.Snapshot; s != nil {
+		out.Robots, out.Access = s.URL, s.Access.String()
+		if !s.Fetched.IsZero() {
+			out.Fetched = s.Fetched.UTC().Format(time.RFC3339)
+		}
+		if !s.StaleSince.IsZero() {
+			out.Note = "The origin's robots.txt is unreachable since " + s.StaleSince.UTC().Format(time.RFC3339) + "; the last good copy is used on."
+		}
+	}
+}
+
+// remedies says what a reader can do, where there is something.
+var remedies = map[*kind]string{
+	kindDisallowed:    "The site's owner does not want this client to request this address. Leave it out, or ask the owner for permission.",
+	kindUnreachable:   "Try again later: heed asks for the robots.txt again by itself after a pause.",
+	kindRobotsPending: "Try again in a few seconds: the fetch goes on.",
+	kindClientRefused: "The operator of this proxy can add the address to clients.allow.",
+	kindPortRefused:   "The operator of this proxy can add the port to connect_ports.",
+	kindTLSDenied:     "The operator of this proxy can change https.mode, or add an exception for this host.",
+	kindAddress:       "The operator of this proxy can open the range with allow_address.",
+	kindLoop:          "Check that heed's own proxy variables, or an upstream proxy, do not lead back to heed.",
+	kindCertificate:   "If the origin uses a private CA, the operator of this proxy can add it with upstream.roots or SSL_CERT_FILE.",
+}
+
+func typeOf(name string) string { return "http://" + Host + "/problems/" + name }
+
+// sentence begins with a capital and ends with a full stop.
+func sentence(s string) string {
+	s = shown(s)
+	if s == "" {
+		return s
+	}
+	if c := s[0]; 'a' <= c && c <= 'z' && !strings.HasPrefix(s, "robots.txt") && !strings.HasPrefix(s, "http") {
+		s = string(c-'a'+'A') + s[1:]
+	}
+	if !strings.HasSuffix(s, ".") {
+		s += "."
+	}
+	return s
+}
+
+// shown makes foreign octets fit for people: bounded, UTF-8, without controls.
+func shown(s string) string {
+	if len(s) > maxShown {
+		s = s[:maxShown] + "…"
+	}
+	if clean(s) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r < ' ' || r == 0x7f || r == utf8.RuneError && n == 1 {
+			fmt.Fprintf(&b, "%%%02X", s[i])
+			i++
+			continue
+		}
+		b.WriteString(s[i : i+n])
+		i += n
+	}
+	return b.String()
+}
+
+func clean(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// phrase is the reason phrase at CONNECT, where many clients show nothing
+// else: short ASCII, cause first.
+func phrase(e *explanation) string {
+	s := e.Title
+	if e.Rule != "" {
+		s = fmt.Sprintf("%s (line %d: %s)", e.Title, e.Line, e.Rule)
+	}
+	var b strings.Builder
+	for i := 0; i < len(s) && i < 120; i++ {
+		if s[i] >= ' ' && s[i] < 0x7f {
+			b.WriteByte(s[i])
+		} else {
+			b.WriteByte('?')
+		}
+	}
+	return b.String()
+}
+
+// robotsDecision is the Robots-Decision field (a Structured Field item, RFC
+// 9651). Empty when no decision was made.
+func robotsDecision(e *explanation, entry *audit.Entry) string {
+	if e.Decision == "" {
+		return ""
+	}
+	item := httpsfv.NewItem(httpsfv.Token(e.Decision))
+	add := func(name, value string) {
+		if value != "" {
+			item.Params.Add(name, sfString(value))
+		}
+	}
+	add("reason", entry.Decision.Reason.String())
+	add("agent", e.Agent)
+	add("group", e.Group)
+	add("rule", e.Rule)
+	if e.Line > 0 {
+		item.Params.Add("line", int64(e.Line))
+	}
+	add("form", e.Form)
+	add("robots", e.Robots)
+	add("id", e.ID)
+	return marshal(item)
+}
+
+// proxyStatus is the Proxy-Status field (RFC 9209).
+func (p *Proxy) proxyStatus(e *explanation, pr *problem) string {
+	item := httpsfv.NewItem(httpsfv.Token(p.Name))
+	item.Params.Add("error", httpsfv.Token(pr.kind.signal))
+	item.Params.Add("details", asciiOnly(e.Detail))
+	return marshal(httpsfv.List{item})
+}
+
+// sfString returns a value as a String, or as a Display String where it has
+// other than printable ASCII.
+func sfString(s string) any {
+	if clean(s) {
+		return s
+	}
+	return httpsfv.DisplayString(s)
+}
+
+// asciiOnly percent-encodes what a String cannot hold.
+func asciiOnly(s string) string {
+	if clean(s) {
+		return s
+	}
+	return strings.ReplaceAll(url.PathEscape(s), "%20", " ")
+}
+
+func marshal(v httpsfv.StructuredFieldValue) string {
+	s, err := httpsfv.Marshal(v)
+	if err != nil {
+		return "" // unreachable: every value above is of a kind that a field can hold
+	}
+	return s
+}

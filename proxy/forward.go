@@ -1,0 +1,139 @@
+package proxy
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"net/url"
+	"time"
+
+	"heed/internal/audit"
+)
+
+// newTransport returns the way to the origins. Unlike goproxy's own it has
+// time limits, verifies certificates, ignores the environment's proxies,
+// leaves bodies as they are, and keeps enough idle connections for a crawl.
+func (p *Proxy) newTransport() *http.Transport {
+	return &http.Transport{
+		DialContext:            p.Dial,
+		Proxy:                  nil,
+		TLSClientConfig:        &tls.Config{RootCAs: p.Roots, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    p.Timeouts.TLSHandshake,
+		ResponseHeaderTimeout:  p.Timeouts.ResponseHeader,
+		ExpectContinueTimeout:  time.Second,
+		IdleConnTimeout:        p.Timeouts.Idle,
+		MaxIdleConns:           4096,
+		MaxIdleConnsPerHost:    64,
+		MaxResponseHeaderBytes: int64(p.Limits.Header),
+		ReadBufferSize:         16 << 10,
+		DisableCompression:     true,
+		ForceAttemptHTTP2:      true,
+	}
+}
+
+// forward sends the request to its origin and returns the answer. It is the
+// last stage: nothing that is denied gets here.
+func (p *Proxy) forward(x *exchange) *http.Response {
+	x.entry.Verdict = audit.Forwarded
+	out, err := p.outgoing(x)
+	if err != nil {
+		return p.failed(x, err)
+	}
+	asked := time.Now()
+	resp, err := p.transport.RoundTrip(out)
+	x.entry.OriginWait = time.Since(asked)
+	if err != nil {
+		return p.failed(x, err)
+	}
+	if err := checkAnswer(x, resp); err != nil {
+		_ = resp.Body.Close()
+		return p.failed(x, err)
+	}
+	p.incoming(x, resp)
+	return resp
+}
+
+// outgoing makes the request for the origin: the same method, target octets,
+// fields and body, less what is between client and proxy.
+func (p *Proxy) outgoing(x *exchange) (*http.Request, error) {
+	in := x.in
+	h := endToEnd(in.Header)
+	if isWebSocket(in.Header) {
+		h["Connection"], h["Upgrade"] = []string{"Upgrade"}, []string{"websocket"}
+	}
+	if wantsTrailers(in.Header) {
+		h["Te"] = []string{"trailers"}
+	}
+	if len(h["User-Agent"]) == 0 {
+		h["User-Agent"] = []string{""} // net/http puts its own name in place of a missing one
+	}
+	p.addVia(h, in.ProtoMajor, in.ProtoMinor)
+	out := &http.Request{
+		Method:        in.Method,
+		URL:           outURL(x.origin, x.target),
+		Host:          x.origin.Authority(),
+		Header:        h,
+		Body:          in.Body,
+		ContentLength: in.ContentLength,
+		Trailer:       in.Trailer,
+	}
+	if in.ContentLength == 0 {
+		out.Body = http.NoBody
+	}
+	if _, err := url.Parse(out.URL.Scheme + "://" + out.URL.Host); err != nil {
+		return nil, fmt.Errorf("building the request: %w", err)
+	}
+	trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, fields textproto.MIMEHeader) error {
+		if code != http.StatusContinue { // the client's own 100 is sent when its body is read
+			x.w.informational(code, endToEnd(http.Header(fields)))
+		}
+		return nil
+	}}
+	return out.WithContext(httptrace.WithClientTrace(in.Context(), trace)), nil
+}
+
+// checkAnswer refuses answers that would be misunderstood.
+func checkAnswer(x *exchange, resp *http.Response) error {
+	switch {
+	case resp.StatusCode == http.StatusSwitchingProtocols:
+		if !isWebSocket(x.in.Header) || !isWebSocket(resp.Header) {
+			return &problem{kind: kindBadAnswer, cause: errors.New("the origin switched protocols (101) though nobody asked for it")}
+		}
+	case resp.StatusCode < 200 || resp.StatusCode > 999:
+		return &problem{kind: kindBadAnswer, cause: fmt.Errorf("the origin answered with the status %d, which does not exist", resp.StatusCode)}
+	}
+	return nil
+}
+
+// incoming makes the answer fit for the client.
+func (p *Proxy) incoming(x *exchange, resp *http.Response) {
+	upgraded := resp.StatusCode == http.StatusSwitchingProtocols
+	resp.Header = endToEnd(resp.Header)
+	p.addVia(resp.Header, resp.ProtoMajor, resp.ProtoMinor)
+	delete(resp.Header, "Alt-Svc") // it would lead the client past this proxy, over HTTP/3
+	x.w.forwarded = true
+	if upgraded {
+		resp.Header["Connection"], resp.Header["Upgrade"] = []string{"Upgrade"}, []string{"websocket"}
+		return
+	}
+	resp.Body = &originBody{ReadCloser: resp.Body, w: x.w}
+}
+
+// originBody notes how an answer's body ended, which goproxy does not tell.
+type originBody struct {
+	io.ReadCloser
+	w *responseWriter
+}
+
+// Read passes errors other than the end on to the writer.
+func (b *originBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.w.cut = err
+	}
+	return n, err
+}

@@ -1,0 +1,43 @@
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"heed/internal/agent"
+)
+
+// identify finds out who asks: whether the client may use the proxy at all,
+// and the product tokens of its User-Agent. It also stops a request that has
+// been here before.
+func (p *Proxy) identify(x *exchange) error {
+	addr := x.entry.Client.Addr().Unmap()
+	if x.tunnel != nil {
+		addr = x.tunnel.client
+	}
+	if !p.AllowClient(addr) {
+		return &problem{kind: kindClientRefused, cause: fmt.Errorf("%s is not among the clients that may use this proxy (clients.allow)", addr)}
+	}
+	if p.beenHere(x.in.Header["Via"]) {
+		return &problem{kind: kindLoop, cause: errors.New("the request has passed this proxy before (Via)")}
+	}
+	x.entry.Tokens = agent.Tokens(x.in.Header["User-Agent"])
+	return nil
+}
+
+// beenHere looks for this instance's own name in Via (RFC 9110 §7.6.3).
+func (p *Proxy) beenHere(via []string) bool {
+	for _, v := range via {
+		if strings.Contains(v, p.via) {
+			return true
+		}
+	}
+	return false
+}
+
+func isAddress(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
+}

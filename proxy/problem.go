@@ -1,0 +1,127 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+
+	"heed/internal/dial"
+)
+
+// kind is a way in which an exchange ends with an answer of heed's own. Its
+// name is the last part of the problem's type (RFC 9457), the reason in log
+// lines and a metric's label, so it never changes.
+type kind struct {
+	name   string
+	status int    // 403 a rule, 503 robots.txt unreachable, 502 and 504 the origin, 400-class the request
+	signal string // error type of Proxy-Status (RFC 9209 §2.3)
+	title  string // stable, for people
+	after  bool   // the request had been forwarded
+}
+
+var (
+	kindDisallowed    = &kind{"disallowed", 403, "http_request_denied", "Disallowed by robots.txt", false}
+	kindUnreachable   = &kind{"robots-unreachable", 503, "http_request_denied", "robots.txt is unreachable", false}
+	kindRobotsPending = &kind{"robots-pending", 503, "http_request_denied", "robots.txt has not arrived yet", false}
+	kindClientRefused = &kind{"client-refused", 403, "http_request_denied", "Client may not use this proxy", false}
+	kindPortRefused   = &kind{"port-refused", 403, "http_request_denied", "Port may not be tunnelled to", false}
+	kindTLSDenied     = &kind{"https-denied", 403, "http_request_denied", "https is denied by configuration", false}
+	kindBadRequest    = &kind{"bad-request", 400, "http_request_error", "Malformed request", false}
+	kindURITooLong    = &kind{"uri-too-long", 414, "http_request_error", "Request target too long", false}
+	kindNestedConnect = &kind{"nested-connect", 405, "http_request_error", "CONNECT inside a tunnel", false}
+	kindLoop          = &kind{"loop", 508, "proxy_loop_detected", "Loop detected", false}
+	kindInternal      = &kind{"internal", 500, "proxy_internal_error", "heed failed", false}
+	kindOverload      = &kind{"overload", 503, "proxy_internal_error", "heed has run out of resources", false}
+	kindNoSuchPage    = &kind{"no-such-page", 404, "http_request_error", "No such page", false}
+
+	kindAddress        = &kind{"address-prohibited", 403, "destination_ip_prohibited", "Address may not be connected to", false}
+	kindDNS            = &kind{"dns-error", 502, "dns_error", "Origin's name did not resolve", true}
+	kindDNSTimeout     = &kind{"dns-timeout", 504, "dns_timeout", "Name service did not answer", true}
+	kindRefused        = &kind{"connection-refused", 502, "connection_refused", "Origin refused the connection", true}
+	kindConnectTimeout = &kind{"connection-timeout", 504, "connection_timeout", "Origin could not be connected to in time", true}
+	kindCertificate    = &kind{"tls-certificate", 502, "tls_certificate_error", "Origin's certificate was not accepted", true}
+	kindTLSAlert       = &kind{"tls-alert", 502, "tls_alert_received", "Origin refused the TLS connection", true}
+	kindTLS            = &kind{"tls-error", 502, "tls_protocol_error", "TLS with the origin failed", true}
+	kindAnswerTimeout  = &kind{"response-timeout", 504, "http_response_timeout", "Origin did not answer in time", true}
+	kindTerminated     = &kind{"connection-terminated", 502, "connection_terminated", "Origin closed the connection", true}
+	kindBadAnswer      = &kind{"bad-response", 502, "http_protocol_error", "Origin's answer could not be read", true}
+	kindClientGone     = &kind{"client-gone", 502, "connection_terminated", "Client went away", true}
+)
+
+// retryPending is when a client should ask again whose robots.txt was still
+// being fetched.
+const retryPending = 5 * time.Second
+
+// problem is an error that knows what kind it is.
+type problem struct {
+	kind  *kind
+	retry time.Duration // for Retry-After; 0: none
+	cause error
+}
+
+func (p *problem) Error() string { return p.cause.Error() }
+func (p *problem) Unwrap() error { return p.cause }
+
+// problemOf is the one place where an error becomes a kind. The first row that
+// fits counts, so the exact causes stand before the general ones.
+func problemOf(err error) *problem {
+	var p *problem
+	if errors.As(err, &p) {
+		return p
+	}
+	for _, row := range causes {
+		if row.fits(err) {
+			return &problem{kind: row.kind, cause: err}
+		}
+	}
+	return &problem{kind: kindBadAnswer, cause: err}
+}
+
+var causes = []struct {
+	kind *kind
+	fits func(error) bool
+}{
+	{kindAddress, as[*dial.ProhibitedError]},
+	{kindClientGone, func(err error) bool { return errors.Is(err, context.Canceled) }},
+	{kindOverload, func(err error) bool {
+		return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EADDRNOTAVAIL)
+	}},
+	{kindDNSTimeout, func(err error) bool {
+		var d *net.DNSError
+		return errors.As(err, &d) && d.IsTimeout
+	}},
+	{kindDNS, as[*net.DNSError]},
+	{kindRefused, func(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }},
+	{kindCertificate, as[*tls.CertificateVerificationError]},
+	{kindCertificate, as[x509.UnknownAuthorityError]},
+	{kindTLSAlert, as[tls.AlertError]},
+	{kindTLSAlert, func(err error) bool { return strings.Contains(err.Error(), "remote error: tls:") }},
+	{kindTLS, as[tls.RecordHeaderError]},
+	{kindConnectTimeout, func(err error) bool { return strings.Contains(err.Error(), "TLS handshake timeout") }}, // net/http has no type for it
+	{kindConnectTimeout, func(err error) bool {
+		var op *net.OpError
+		return errors.As(err, &op) && op.Op == "dial" && op.Timeout()
+	}},
+	{kindTLS, func(err error) bool { return strings.Contains(err.Error(), "tls: ") }},
+	{kindAnswerTimeout, func(err error) bool {
+		var t net.Error
+		return errors.As(err, &t) && t.Timeout()
+	}},
+	{kindRefused, func(err error) bool {
+		return errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
+	}},
+	{kindTerminated, func(err error) bool {
+		return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
+	}},
+}
+
+func as[T error](err error) bool {
+	var t T
+	return errors.As(err, &t)
+}

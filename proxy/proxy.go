@@ -1,0 +1,188 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/elazarl/goproxy"
+	"github.com/rs/xid"
+	"github.com/rs/zerolog"
+
+	"heed/internal/audit"
+	"heed/internal/origin"
+	"heed/policy"
+)
+
+// Host is the name under which heed serves its own pages through itself.
+const Host = "heed.internal"
+
+// Policies is where the proxy learns what a robots.txt says. Snapshot waits
+// for a fetch at most as long as ctx lasts, and an error means that there was
+// no answer by then. It must be safe for concurrent use.
+type Policies interface {
+	Snapshot(ctx context.Context, o origin.Origin) (*policy.Snapshot, error)
+}
+
+// Leaves makes the certificates that heed shows to clients it intercepts.
+type Leaves interface {
+	Certificate(host string) (*tls.Certificate, error)
+}
+
+// Dialer opens a connection to an address that was checked.
+type Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// Authority is the CA as heed's own pages hand it out.
+type Authority struct {
+	PEM, DER    []byte
+	Fingerprint string // SHA-256, in hex with colons
+}
+
+// Config is what a Proxy is made of. Fields without a default are required.
+type Config struct {
+	Policies  Policies
+	Leaves    Leaves
+	Dial      Dialer
+	Authority Authority
+
+	Mode        func(o origin.Origin) (Mode, string) // what is done at CONNECT, and why if it is an exception; nil: Intercept
+	ConnectPort func(port string) bool               // ports that CONNECT may name; nil: any
+	AllowClient func(netip.Addr) bool                // who may use the proxy; nil: loopback alone
+	Roots       *x509.CertPool                       // what origins' certificates are verified with; nil: the system's
+
+	Name    string               // the deployment, in Proxy-Status; default "heed"
+	Version string               // shown on the start page
+	Recent  *audit.Recent        // where /why finds decisions; nil: a new one
+	Record  func(*audit.Entry)   // sees every exchange once, when it ended; nil: nobody
+	Log     zerolog.Logger       // for what is not an exchange
+	Refused func(o origin.Origin) // a client did not accept heed's certificate; nil: nobody
+
+	Wait     time.Duration // patience for a robots.txt not yet known; default 10 s
+	Timeouts Timeouts
+	Limits   Limits
+}
+
+// Timeouts bound what the proxy waits for; 0 means the default.
+type Timeouts struct {
+	TLSHandshake   time.Duration // default 10 s
+	ResponseHeader time.Duration // default 60 s
+	ClientHeader   time.Duration // default 30 s
+	Idle           time.Duration // default 60 s
+}
+
+// Limits bound what the proxy holds for a request; 0 means the default.
+type Limits struct {
+	Header int // octets of a header section; default 64 KiB
+	URL    int // octets of a request-target; default 16 KiB
+}
+
+// Proxy is a forward proxy that heeds robots.txt. Make one with New; it is
+// safe for concurrent use.
+type Proxy struct {
+	Config
+	engine    *goproxy.ProxyHttpServer
+	transport *http.Transport
+	via       string // this instance's received-by name, by which it knows a loop
+	outer     *http.Server
+	inside    insideServers
+	raw       tracker // hijacked connections, which no http.Server ends
+	closeOnce sync.Once
+}
+
+// New returns a Proxy. It does no I/O; Serve does.
+func New(c Config) *Proxy {
+	p := &Proxy{Config: withDefaults(c)}
+	p.via = p.Name + "-" + xid.New().String()[12:]
+	p.transport = p.newTransport()
+	p.engine = p.newEngine()
+	p.outer = p.newServer(http.HandlerFunc(p.serveOutside))
+	p.inside = p.newInside()
+	return p
+}
+
+func withDefaults(c Config) Config {
+	if c.Mode == nil {
+		c.Mode = func(origin.Origin) (Mode, string) { return Intercept, "" }
+	}
+	if c.ConnectPort == nil {
+		c.ConnectPort = func(string) bool { return true }
+	}
+	if c.AllowClient == nil {
+		c.AllowClient = netip.Addr.IsLoopback
+	}
+	if c.Recent == nil {
+		c.Recent = new(audit.Recent)
+	}
+	if c.Record == nil {
+		c.Record = func(*audit.Entry) {}
+	}
+	if c.Refused == nil {
+		c.Refused = func(origin.Origin) {}
+	}
+	c.Name = or(c.Name, "heed")
+	c.Wait = or(c.Wait, 10*time.Second)
+	c.Timeouts.TLSHandshake = or(c.Timeouts.TLSHandshake, 10*time.Second)
+	c.Timeouts.ResponseHeader = or(c.Timeouts.ResponseHeader, 60*time.Second)
+	c.Timeouts.ClientHeader = or(c.Timeouts.ClientHeader, 30*time.Second)
+	c.Timeouts.Idle = or(c.Timeouts.Idle, 60*time.Second)
+	c.Limits.Header = or(c.Limits.Header, 64<<10)
+	c.Limits.URL = or(c.Limits.URL, 16<<10)
+	return c
+}
+
+func or[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+// newEngine sets goproxy up so that nothing of its own can reach an origin:
+// our hook answers every request, and our CONNECT handler every tunnel.
+func (p *Proxy) newEngine() *goproxy.ProxyHttpServer {
+	e := goproxy.NewProxyHttpServer()
+	e.Logger = engineLog{p.Log}
+	e.Tr = p.transport
+	// NewProxyHttpServer chains CONNECT through the environment's HTTPS_PROXY.
+	e.ConnectDial = func(string, string) (net.Conn, error) { return nil, errNotOurPath }
+	e.NonproxyHandler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, errNotOurPath.Error(), http.StatusInternalServerError)
+	})
+	e.OnRequest().DoFunc(func(r *http.Request, _ *goproxy.ProxyCtx) (*http.Request, *http.Response) {
+		return r, p.serve(exchangeOf(r))
+	})
+	e.OnRequest().HandleConnectFunc(func(_ string, ctx *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {
+		return p.connect(exchangeOf(ctx.Req), ctx)
+	})
+	return e
+}
+
+// serve is the path of an exchange. Whatever goes wrong, the answer is a
+// denial: there is one call of forward, and it stands behind every check.
+func (p *Proxy) serve(x *exchange) *http.Response {
+	x.err = p.identify(x)
+	if x.err == nil && x.origin.Host == Host {
+		return p.status(x)
+	}
+	if x.err == nil {
+		x.err = p.decide(x)
+	}
+	if x.err != nil || !x.entry.Decision.Allowed {
+		return p.deny(x)
+	}
+	return p.forward(x)
+}
+
+// engineLog takes what goproxy has to say. It is debug talk with client data
+// in it, so it goes into a field.
+type engineLog struct{ log zerolog.Logger }
+
+func (l engineLog) Printf(format string, args ...any) {
+	l.log.Debug().Str("engine", sprintf(format, args)).Msg("goproxy")
+}

@@ -1,0 +1,124 @@
+package proxy
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+)
+
+// tracker knows the connections that were hijacked: http.Server.Shutdown does
+// not. The zero value is ready.
+type tracker struct {
+	mu    sync.Mutex
+	conns map[*rawConn]struct{}
+	empty chan struct{} // closed when the last connection goes; nil unless someone waits
+}
+
+// rawConn is a hijacked connection. It gives back the octets that were read
+// too early, and can close one direction where the network can.
+type rawConn struct {
+	net.Conn
+	early   []byte // to be read first; only the reading goroutine touches it
+	sent    atomic.Int64
+	tracker *tracker
+	once    sync.Once
+}
+
+func (t *tracker) track(c net.Conn) *rawConn {
+	rc := &rawConn{Conn: c, tracker: t}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.conns == nil {
+		t.conns = map[*rawConn]struct{}{}
+	}
+	t.conns[rc] = struct{}{}
+	return rc
+}
+
+func (t *tracker) drop(c *rawConn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.conns, c)
+	if len(t.conns) == 0 && t.empty != nil {
+		close(t.empty)
+		t.empty = nil
+	}
+}
+
+// count is how many are open.
+func (t *tracker) count() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.conns)
+}
+
+// drain waits until all have closed, or until ctx ends and then closes them.
+func (t *tracker) drain(ctx context.Context) {
+	t.mu.Lock()
+	if len(t.conns) == 0 {
+		t.mu.Unlock()
+		return
+	}
+	if t.empty == nil {
+		t.empty = make(chan struct{})
+	}
+	empty := t.empty
+	t.mu.Unlock()
+	select {
+	case <-empty:
+		return
+	case <-ctx.Done():
+	}
+	t.mu.Lock()
+	open := make([]*rawConn, 0, len(t.conns))
+	for c := range t.conns {
+		open = append(open, c)
+	}
+	t.mu.Unlock()
+	for _, c := range open {
+		_ = c.Close()
+	}
+}
+
+func (c *rawConn) Read(p []byte) (int, error) {
+	if len(c.early) > 0 {
+		n := copy(p, c.early)
+		if c.early = c.early[n:]; len(c.early) == 0 {
+			c.early = nil
+		}
+		return n, nil
+	}
+	return c.Conn.Read(p)
+}
+
+func (c *rawConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.sent.Add(int64(n))
+	return n, err
+}
+
+func (c *rawConn) Close() error {
+	c.once.Do(func() { c.tracker.drop(c) })
+	return c.Conn.Close()
+}
+
+// CloseWrite sends the end of one direction, as a TCP connection can.
+func (c *rawConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return c.Close()
+}
+
+// first returns the first octet without taking it away.
+func (c *rawConn) first() (byte, error) {
+	if len(c.early) == 0 {
+		var b [1]byte
+		if _, err := c.Conn.Read(b[:]); err != nil {
+			return 0, err
+		}
+		c.early = append(c.early, b[0])
+	}
+	return c.early[0], nil
+}

@@ -15,9 +15,9 @@ import (
 // client is one unmodified program that people crawl with.
 type client struct {
 	name string
-	// token is the product token by which a robots.txt names this client; ""
-	// for one that gives no name of its own.
-	token string
+	// tokens are the product tokens by which a robots.txt names this client,
+	// in one release or another; none for one that gives no name of its own.
+	tokens []string
 	// program is the command's beginning, or the reason why it is absent here.
 	program func() ([]string, error)
 	// version is what is put after program to have it print its version.
@@ -40,9 +40,10 @@ type client struct {
 // certificate, the bundle of the system's roots and it, and what was made of
 // them for the clients that want a store of their own.
 type settings struct {
-	url, host, port          string
-	caFile, bundle           string
-	trustStore, wgetrc, home string // home holds an NSS database that trusts the CA
+	url, host, port              string
+	caFile, bundle               string
+	trustStore, wgetrc, rprofile string
+	home                         string // home holds an NSS database that trusts the CA
 }
 
 // sight is what reaches the user of a client when a CONNECT is denied.
@@ -68,103 +69,105 @@ func asTheyAre(urls ...string) []string { return urls }
 
 var clients = []client{
 	{
-		name: "curl", token: "curl", program: onPath("curl"), version: []string{"--version"},
+		name: "curl", tokens: []string{"curl"}, program: onPath("curl"), version: []string{"--version"},
 		argv: after("-sS", "-i", "--suppress-connect-headers", "--max-time", "30"), each: true, read: readMessage,
 		byHand: func(s settings) []string { return lower(s, "CURL_CA_BUNDLE="+s.bundle) },
 		tunnel: seesNumber,
 	},
 	{
-		name: "wget", token: "wget", program: onPath("wget"), version: []string{"--version"},
+		name: "wget", tokens: []string{"wget"}, program: onPath("wget"), version: []string{"--version"},
 		argv: after("-nv", "--tries=1", "--timeout=30", "--save-headers", "--content-on-error", "-O", "-"), each: true, read: readMessage,
 		byHand: func(s settings) []string { return lower(s, "WGETRC="+s.wgetrc) },
 		tunnel: seesPhrase,
 	},
 	{
-		name: "wget2", token: "wget", program: onPath("wget2"), version: []string{"--version"},
+		name: "wget2", tokens: []string{"wget2", "wget"}, program: onPath("wget2"), version: []string{"--version"},
 		argv: after("-nv", "--tries=1", "--timeout=30", "--save-headers", "--content-on-error", "-O", "-"), each: true, read: readMessage,
-		byHand: func(s settings) []string { return lower(s) }, // it leaves TLS to the proxy
-		tunnel: seesNumber | seesFields | seesBody,            // it has no tunnel: this is the answer itself
+		// Releases before 2.0 speak TLS with the proxy itself for an https URL;
+		// all of them leave TLS with the origin to the proxy.
+		byHand: func(s settings) []string { return lower(s, "SYSTEM_WGET2RC="+s.wgetrc) },
+		tunnel: seesNumber | seesFields | seesBody, // it has no tunnel: this is the answer itself
 	},
 	{
-		name: "requests", token: "python-requests", program: python("requests", "requests_client.py"), version: []string{"--version"},
+		name: "requests", tokens: []string{"python-requests"}, program: python("requests", "requests_client.py"), version: []string{"--version"},
 		argv: asTheyAre, read: readAnswers,
 		byHand: func(s settings) []string { return upper(s, "REQUESTS_CA_BUNDLE="+s.bundle) },
 		tunnel: seesPhrase,
 	},
 	{
-		name: "urllib", token: "python-urllib", program: python("urllib", "urllib_client.py"), version: []string{"--version"},
+		name: "urllib", tokens: []string{"python-urllib"}, program: python("urllib", "urllib_client.py"), version: []string{"--version"},
 		argv: asTheyAre, read: readAnswers,
 		byHand: func(s settings) []string { return upper(s, "SSL_CERT_FILE="+s.bundle) },
 		tunnel: seesPhrase,
 	},
 	{
-		name: "httpx", token: "python-httpx", program: python("httpx", "httpx_client.py"), version: []string{"--version"},
+		name: "httpx", tokens: []string{"python-httpx"}, program: python("httpx", "httpx_client.py"), version: []string{"--version"},
 		argv: asTheyAre, read: readAnswers,
 		byHand: func(s settings) []string { return upper(s, "SSL_CERT_FILE="+s.bundle) },
 		tunnel: seesPhrase,
 	},
 	{
-		name: "aiohttp", token: "python", program: python("aiohttp", "aiohttp_client.py"), version: []string{"--version"},
+		name: "aiohttp", tokens: []string{"python"}, program: python("aiohttp", "aiohttp_client.py"), version: []string{"--version"},
 		argv: asTheyAre, read: readAnswers,
 		byHand: func(s settings) []string { return upper(s, "SSL_CERT_FILE="+s.bundle) },
 		tunnel: seesPhrase | seesFields,
 	},
 	{
-		name: "Scrapy", token: "scrapy", program: python("scrapy", "scrapy_spider.py"), version: []string{"--version"},
+		name: "Scrapy", tokens: []string{"scrapy"}, program: python("scrapy", "scrapy_spider.py"), version: []string{"--version"},
 		argv: asTheyAre, read: readAnswers,
 		byHand: func(s settings) []string { return lower(s) }, // it verifies no certificate unless told to
 		tunnel: seesPhrase,
 	},
 	{
-		name: "Node fetch", token: "node", program: node("fetch.mjs"), version: nil,
+		name: "Node fetch", tokens: []string{"node"}, program: node("fetch.mjs"), version: nil,
 		argv: asTheyAre, read: readAnswers,
 		byHand: nodeByHand,
 		tunnel: seesNumber,
 	},
 	{
-		name: "Node https", token: "", program: node("https.mjs"), version: nil,
+		name: "Node https", tokens: nil, program: node("https.mjs"), version: nil,
 		argv: asTheyAre, read: readAnswers,
 		byHand: nodeByHand,
 		tunnel: seesPhrase,
 	},
 	{
-		name: "axios", token: "axios", program: node("axios.mjs", "axios"), version: []string{"--version"},
+		name: "axios", tokens: []string{"axios"}, program: node("axios.mjs", "axios"), version: []string{"--version"},
 		argv: asTheyAre, read: readAnswers,
 		byHand: nodeByHand,
 		tunnel: seesNumber,
 	},
 	{
-		name: "undici", token: "undici", program: node("undici.mjs", "undici"), version: []string{"--version"},
+		name: "undici", tokens: []string{"undici"}, program: node("undici.mjs", "undici"), version: []string{"--version"},
 		argv: asTheyAre, read: readAnswers,
 		byHand: nodeByHand,
 		tunnel: seesNumber,
 	},
 	{
-		name: "Go", token: "go-http-client", program: func() ([]string, error) { return []string{built.goClient}, nil }, version: nil,
+		name: "Go", tokens: []string{"go-http-client"}, program: func() ([]string, error) { return []string{built.goClient}, nil }, version: nil,
 		argv: asTheyAre, read: readAnswers,
 		byHand: func(s settings) []string { return upper(s, "SSL_CERT_FILE="+s.bundle) },
 		tunnel: seesPhrase,
 	},
 	{
-		name: "R httr", token: "libcurl", program: rscript, version: []string{"version"},
+		name: "R httr", tokens: []string{"libcurl"}, program: rscript, version: []string{"version"},
 		argv: asTheyAre, read: readAnswers,
-		byHand: func(s settings) []string { return lower(s, "CURL_CA_BUNDLE="+s.bundle) },
+		byHand: func(s settings) []string { return lower(s, "CURL_CA_BUNDLE="+s.bundle, "R_PROFILE_USER="+s.rprofile) },
 		tunnel: seesNumber,
 	},
 	{
-		name: "Java HttpClient", token: "java-http-client", program: java(), version: nil,
+		name: "Java HttpClient", tokens: []string{"java-http-client"}, program: java(), version: nil,
 		argv: asTheyAre, read: readAnswers,
 		byHand: javaByHand,
 		tunnel: seesNumber,
 	},
 	{
-		name: "Java URLConnection", token: "java", program: java("urlconnection"), version: nil,
+		name: "Java URLConnection", tokens: []string{"java"}, program: java("urlconnection"), version: nil,
 		argv: asTheyAre, read: readAnswers,
 		byHand: javaByHand,
 		tunnel: seesPhrase,
 	},
 	{
-		name: "Chromium", token: "", program: onPath("chromium", "certutil"), version: []string{"--version"},
+		name: "Chromium", tokens: nil, program: onPath("chromium", "certutil"), version: []string{"--version"},
 		argv: after(
 			"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
 			"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
@@ -282,7 +285,7 @@ func rscript() ([]string, error) {
 	if err := exec.Command(path, "-e", "library(httr)").Run(); err != nil {
 		return nil, errors.New("Rscript cannot load httr")
 	}
-	return []string{path, "--vanilla", clientFile("httr.R")}, nil
+	return []string{path, clientFile("httr.R")}, nil
 }
 
 func java(first ...string) func() ([]string, error) {

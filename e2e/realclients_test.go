@@ -96,6 +96,7 @@ func heedRun(t *testing.T, flags []string, c client, program []string) func(urls
 	state := filepath.Join(t.TempDir(), "state")
 	home := t.TempDir()
 	if c.textOnly { // a browser reads trust from a database, not from variables
+		tool(t, built.heed, "run", "--state-dir", state, "--", "true") // the first start makes the CA
 		ca := filepath.Join(t.TempDir(), "heed-ca.pem")
 		writeFile(t, ca, heedCommand(t, nil, "ca", "export", "--state-dir", state))
 		makeNSS(t, home, ca)
@@ -201,15 +202,12 @@ func checkDenied(t *testing.T, c client, url string, a answer) {
 		"line":   int64(ruleLine(c)),
 		"robots": origin + "/robots.txt",
 	}
-	if c.token != "" {
-		want["agent"] = c.token
+	agent, _ := d.Params.Get("agent")
+	if name, _ := agent.(string); c.tokens != nil && !slices.Contains(c.tokens, strings.ToLower(name)) {
+		t.Errorf("%s: Robots-Decision: %s: agent is %#v, want one of %q", url, a.fields.Get("Robots-Decision"), agent, c.tokens)
 	}
 	for name, value := range want {
-		got, _ := d.Params.Get(name)
-		if s, ok := got.(string); ok && name == "agent" {
-			got = strings.ToLower(s)
-		}
-		if got != value {
+		if got, _ := d.Params.Get(name); got != value {
 			t.Errorf("%s: Robots-Decision: %s: %s is %#v, want %#v", url, a.fields.Get("Robots-Decision"), name, got, value)
 		}
 	}
@@ -237,7 +235,7 @@ func decisionOf(t testing.TB, fields http.Header) httpsfv.Item {
 }
 
 func (c client) host() string {
-	if c.token == "" {
+	if c.tokens == nil {
 		return openHost
 	}
 	return namedHost
@@ -248,8 +246,8 @@ func namedRobots() string {
 	var b strings.Builder
 	b.WriteString("# only these are known here\nUser-agent: *\nDisallow: /\n\n")
 	for _, c := range clients {
-		if c.token != "" {
-			fmt.Fprintf(&b, "User-agent: %s\n", c.token)
+		for _, token := range c.tokens {
+			fmt.Fprintf(&b, "User-agent: %s\n", token)
 		}
 	}
 	b.WriteString(rule + "\n")
@@ -258,7 +256,7 @@ func namedRobots() string {
 
 // ruleLine is the line of the rule in the robots.txt of the client's host.
 func ruleLine(c client) int {
-	if c.token == "" {
+	if c.tokens == nil {
 		return 3
 	}
 	before, _, _ := strings.Cut(namedRobots(), rule)
@@ -291,6 +289,7 @@ func settingsOf(t *testing.T, h *heed) settings {
 		bundle:     filepath.Join(dir, "bundle.pem"),
 		trustStore: filepath.Join(dir, "trust.p12"),
 		wgetrc:     filepath.Join(dir, "wgetrc"),
+		rprofile:   filepath.Join(dir, "Rprofile"),
 		home:       t.TempDir(),
 	}
 	var err error
@@ -300,6 +299,11 @@ func settingsOf(t *testing.T, h *heed) settings {
 	writeFile(t, s.caFile, heedCommand(t, nil, "ca", "export", "--state-dir", h.stateDir))
 	writeFile(t, s.bundle, heedCommand(t, nil, "ca", "export", "--bundle", "--state-dir", h.stateDir))
 	writeFile(t, s.wgetrc, []byte("ca_certificate = "+s.bundle+"\n"))
+	// R's curl package reads CURL_CA_BUNDLE on Linux only in later releases
+	// than Debian 12's.
+	writeFile(t, s.rprofile, []byte(`setHook(packageEvent("httr", "onLoad"), function(...)
+  httr::set_config(httr::config(cainfo = Sys.getenv("CURL_CA_BUNDLE"))))
+`))
 	if _, err := java()(); err == nil {
 		tool(t, "keytool", "-importcert", "-noprompt", "-alias", "heed", "-file", s.caFile,
 			"-keystore", s.trustStore, "-storetype", "PKCS12", "-storepass", trustStorePassword)

@@ -8,6 +8,8 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"io"
+	"log"
 	"math/big"
 	"net"
 	"net/http"
@@ -60,7 +62,10 @@ func serveOrigin(t testing.TB, h http.Handler, c *tls.Config) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &http.Server{Handler: h, TLSConfig: c, ReadHeaderTimeout: time.Minute}
+	s := &http.Server{
+		Handler: h, TLSConfig: c, ReadHeaderTimeout: time.Minute,
+		ErrorLog: log.New(io.Discard, "", 0), // a refused handshake is what some tests want
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -1,0 +1,135 @@
+package arch
+
+import (
+	"strings"
+	"testing"
+)
+
+// A check that never fails would hide everything it is there to show. So each
+// is given sources that were made up to break it, and ones that come close and
+// do not.
+
+// made parses a made-up file.
+func made(t *testing.T, file, text string) source {
+	t.Helper()
+	s, err := parse(file, []byte(text))
+	if err != nil {
+		t.Fatalf("the made-up source does not parse: %v", err)
+	}
+	return s
+}
+
+func TestTheChecksSeeMadeUpFaults(t *testing.T) {
+	const manual = "// Package x is made up.\npackage x\n"
+	for _, c := range []struct {
+		name  string
+		check func(source) []string
+		file  string
+		text  string
+		want  string // in the one fault; "" for none
+	}{
+		{"proxy and fetch", checkImports, "proxy/x.go", `package proxy; import "heed/fetch"`, "proxy/x.go:1: proxy imports heed/fetch: proxy → policy ← fetch"},
+		{"proxy and fetch, in a test", checkImports, "proxy/x_test.go", `package proxy; import "heed/fetch"`, "proxy → policy ← fetch"},
+		{"fetch and proxy", checkImports, "fetch/x.go", `package fetch; import "heed/proxy"`, "fetch knows nothing of exchanges"},
+		{"policy and a package of heed", checkImports, "policy/x.go", `package policy; import "heed/internal/origin"`, "it imports nothing of heed"},
+		{"policy and a package of heed, in a test", checkImports, "policy/x_test.go", `package policy; import "heed/internal/agent"`, "it imports nothing of heed"},
+		{"policy's external tests import policy", checkImports, "policy/x_test.go", `package policy_test; import "heed/policy"`, ""},
+		{"policy and the network", checkImports, "policy/x.go", `package policy; import "net/http"`, "it opens no connection"},
+		{"policy and a file", checkImports, "policy/x.go", `package policy; import "os"`, "it opens no file"},
+		{"policy's tests read files", checkImports, "policy/x_test.go", `package policy; import "os"`, ""},
+		{"a name that begins like a ban", checkImports, "policy/x.go", `package policy; import "netting"`, ""},
+		{"goproxy through another door", checkImports, "internal/app/x.go", `package app; import "github.com/elazarl/goproxy"`, "goproxy is known to proxy alone"},
+		{"goproxy through another door, in a test", checkImports, "internal/app/x_test.go", `package app; import "github.com/elazarl/goproxy"`, "goproxy is known to proxy alone"},
+		{"go-cache through another door", checkImports, "proxy/x.go", `package proxy; import "github.com/patrickmn/go-cache"`, "go-cache is known to fetch alone"},
+		{"a package below a module with a door", checkImports, "internal/cli/x.go", `package cli; import "github.com/goccy/go-yaml/ast"`, "internal/config alone"},
+		{"Prometheus through another door", checkImports, "proxy/x.go", `package proxy; import "github.com/prometheus/client_golang/prometheus"`, "every metric stands in internal/metrics"},
+		{"kong through another door", checkImports, "main.go", `package main; import "github.com/alecthomas/kong"`, "internal/cli's alone"},
+		{"a package that the row lacks", checkImports, "internal/origin/x.go", `package origin; import "heed/internal/dial"`, "its row in internal/arch/graph_test.go does not list it"},
+		{"a module that the row lacks", checkImports, "internal/origin/x.go", `package origin; import "github.com/rs/zerolog"`, "its row in internal/arch/graph_test.go does not list it"},
+		{"a module whose path begins like an allowed one", checkImports, "proxy/x.go", `package proxy; import "github.com/rs/zerologger"`, "does not list it"},
+		{"a package without a row", checkImports, "internal/util/x.go", `package util; import "heed/policy"`, "has no row"},
+		{"a dot import", checkImports, "proxy/x.go", `package proxy; import . "strings"`, "a dot import hides"},
+		{"what the row has", checkImports, "proxy/x.go", `package proxy; import ("heed/policy"; "github.com/rs/zerolog"; "net/http")`, ""},
+
+		{"os.Exit", checkNames, "internal/app/x.go", `package app; import "os"; func f() { os.Exit(1) }`, "internal/app/x.go:1: os.Exit: only main.go and internal/cli end the process"},
+		{"os.Exit under another name", checkNames, "internal/app/x.go", `package app; import system "os"; var quit = system.Exit`, "end the process"},
+		{"os.Exit in internal/cli", checkNames, "internal/cli/x.go", `package cli; import "os"; func f() { os.Exit(1) }`, ""},
+		{"os.Exit in main.go", checkNames, "main.go", `package main; import "os"; func main() { os.Exit(1) }`, ""},
+		{"os.Exit in a test", checkNames, "proxy/x_test.go", `package proxy; import "os"; func f() { os.Exit(1) }`, ""},
+		{"os.Getenv", checkNames, "internal/ca/x.go", `package ca; import "os"; var roots = os.Getenv("SSL_CERT_FILE")`, "only internal/cli reads the environment"},
+		{"a method of that name", checkNames, "internal/ca/x.go", `package ca; import "os"; var _ os.File; type e struct{}; func (e) Getenv() {}; func f(x e) { x.Getenv() }`, ""},
+		{"log.Fatal", checkNames, "proxy/x.go", `package proxy; import "log"; func f() { log.Fatal() }`, "end the process"},
+		{"time.Now in policy", checkNames, "policy/x.go", `package policy; import "time"; var now = time.Now`, "no clock is read"},
+		{"time.Now in policy's tests", checkNames, "policy/x_test.go", `package policy; import "time"; var now = time.Now`, ""},
+		{"time.Time in policy", checkNames, "policy/x.go", `package policy; import "time"; var at time.Time`, ""},
+		{"goproxy's CA", checkNames, "proxy/x.go", `package proxy; import "github.com/elazarl/goproxy"; var c = goproxy.GoproxyCa`, "the key of goproxy's own CA is public"},
+		{"goproxy's OkConnect", checkNames, "proxy/x.go", `package proxy; import g "github.com/elazarl/goproxy"; var c = g.OkConnect`, "is public"},
+		{"goproxy's MitmConnect, in a test", checkNames, "proxy/x_test.go", `package proxy; import "github.com/elazarl/goproxy"; var c = goproxy.MitmConnect`, "is public"},
+		{"goproxy's RejectConnect", checkNames, "proxy/x.go", `package proxy; import "github.com/elazarl/goproxy"; var c = goproxy.RejectConnect`, "is public"},
+		{"goproxy's HTTPMitmConnect", checkNames, "proxy/x.go", `package proxy; import "github.com/elazarl/goproxy"; var c = goproxy.HTTPMitmConnect`, "is public"},
+		{"goproxy's TLSConfigFromCA", checkNames, "proxy/x.go", `package proxy; import "github.com/elazarl/goproxy"; var c = goproxy.TLSConfigFromCA`, "predictable"},
+		{"goproxy's interception loop", checkNames, "proxy/x.go", `package proxy; import "github.com/elazarl/goproxy"; var a = goproxy.ConnectMitm`, "no timeouts"},
+		{"what heed uses of goproxy", checkNames, "proxy/x.go", `package proxy; import "github.com/elazarl/goproxy"; var a = goproxy.ConnectHijack`, ""},
+
+		{"no package comment", one(checkComments), "x/x.go", "package x\n", "package x has no package comment"},
+		{"a license is no manual", one(checkComments), "x/x.go", "// Copyright.\npackage x\n", "begins neither"},
+		{"a package comment", one(checkComments), "x/x.go", manual, ""},
+		{"a comment in a test is no manual", one(checkComments), "x/x_test.go", manual, "package x has no package comment"},
+		{"a second file at the top", one(checkTop), "tools.go", "package main", "tools.go: only main.go stands at the top"},
+		{"main.go", one(checkTop), "main.go", "package main", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			expect(t, c.check(made(t, c.file, c.text)), c.want)
+		})
+	}
+}
+
+// one makes of a check of the whole tree one of a single file.
+func one(check func([]source) []string) func(source) []string {
+	return func(s source) []string { return check([]source{s}) }
+}
+
+func expect(t *testing.T, faults []string, want string) {
+	t.Helper()
+	switch {
+	case want == "" && len(faults) > 0:
+		t.Errorf("found fault with what is right: %q", faults)
+	case want != "" && len(faults) != 1:
+		t.Errorf("found %d faults, not the one of %q: %q", len(faults), want, faults)
+	case want != "" && !strings.Contains(faults[0], want):
+		t.Errorf("got %q, want one that says %q", faults[0], want)
+	}
+}
+
+func TestTwoPackageCommentsAreSeen(t *testing.T) {
+	const manual = "// Package x is made up.\npackage x\n"
+	expect(t, checkComments([]source{made(t, "x/a.go", manual), made(t, "x/b.go", manual)}), "package x has 2 package comments (x/a.go, x/b.go)")
+}
+
+func TestTheTableItselfIsChecked(t *testing.T) {
+	faults := strings.Join(checkTable([]source{made(t, "internal/util/x.go", "package util")}), "\n")
+	for _, want := range []string{
+		"package internal/util has no row",
+		"the row of proxy in internal/arch/graph_test.go is of a package that does not exist",
+	} {
+		if !strings.Contains(faults, want) {
+			t.Errorf("no fault says %q", want)
+		}
+	}
+	unused := checkTable([]source{made(t, "internal/agent/x.go", "package agent")})
+	if want := "the row of internal/agent in internal/arch/graph_test.go allows policy, which nothing in it imports"; !strings.Contains(strings.Join(unused, "\n"), want) {
+		t.Errorf("no fault says %q", want)
+	}
+}
+
+func TestReplaceIsSeenInEitherForm(t *testing.T) {
+	for text, want := range map[string]string{
+		"module heed\n\nreplace a.example/x => ../x\n":              "go.mod:3: replace",
+		"module heed\n\nreplace (\n\ta.example/x => ../x\n)\n":      "go.mod:3: replace",
+		"module heed\n\nrequire a.example/replace v1.0.0\n":         "",
+		"module heed // we replace nothing\n\ngo 1.26\n":            "",
+		"module heed\n\nrequire (\n\ta.example/replace v1.0.0\n)\n": "",
+	} {
+		expect(t, checkGoMod("go.mod", text), want)
+	}
+}

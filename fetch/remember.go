@@ -105,19 +105,24 @@ func (m *memory) shard(o origin.Origin) *shard {
 func (m *memory) get(o origin.Origin) *entry {
 	kind, key := place(o)
 	s := m.shard(o)
-	now := s.now.Load()
-	if v, ok := now.young[kind].Get(key); ok {
-		return v.(*entry)
+	for {
+		now := s.now.Load()
+		if v, ok := now.young[kind].Get(key); ok {
+			return v.(*entry)
+		}
+		if v, ok := now.old[kind].Get(key); ok {
+			s.carry(kind, key)
+			return v.(*entry)
+		}
+		// It may have been carried over between the two looks, or the
+		// generations may have changed under them.
+		if v, ok := now.young[kind].Get(key); ok {
+			return v.(*entry)
+		}
+		if s.now.Load() == now {
+			return nil
+		}
 	}
-	if v, ok := now.old[kind].Get(key); ok {
-		s.carry(kind, key)
-		return v.(*entry)
-	}
-	// It may have been carried over between the two looks.
-	if v, ok := now.young[kind].Get(key); ok {
-		return v.(*entry)
-	}
-	return nil
 }
 
 // carry moves an entry to the young generation.

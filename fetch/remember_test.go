@@ -249,19 +249,38 @@ func TestMemoryUnderConcurrentUse(t *testing.T) {
 func TestACarriedEntryIsFoundByEverybody(t *testing.T) {
 	m := newMemory(1<<30, quiet)
 	o := host(1)
+	kind, key := place(o)
 	m.put(o, filled(m, o, closedFile))
-	for range 2000 {
-		m.shard(o).turn()
-		var wg sync.WaitGroup
-		for range 4 {
-			wg.Go(func() {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
 				if m.get(o) == nil {
 					t.Error("an entry was not found while it was carried over")
+					return
 				}
-			})
-		}
-		wg.Wait()
+				runtime.Gosched()
+			}
+		})
 	}
+	s := m.shard(o)
+	for start := time.Now(); time.Since(start) < 200*time.Millisecond; {
+		s.turn()
+		for { // until a reader carried it
+			if _, ok := s.now.Load().young[kind].Get(key); ok || t.Failed() {
+				break
+			}
+			runtime.Gosched()
+		}
+	}
+	close(done)
+	wg.Wait()
 }
 
 // Two origins share a place only when they are one.

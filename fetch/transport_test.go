@@ -247,6 +247,32 @@ func TestFaultsOfTheTransport(t *testing.T) {
 	}
 }
 
+// What is left of a body that does not matter is not waited for.
+func TestAFullTimeoutIsNotSpentOnABodyThatDoesNotMatter(t *testing.T) {
+	h := newHostile(t, func(c net.Conn, n int64) {
+		write("HTTP/1.1 404 Not Found\r\nContent-Length: 99\r\n\r\n")(c, n)
+		hang(c)
+	})
+	start := time.Now()
+	s := snapshot(t, newFetcher(t, Config{Transport: realTransport(t), Timeout: time.Minute}), h.origin)
+	if took := time.Since(start); s.Access != policy.Unavailable || took > 20*time.Second {
+		t.Errorf("%+v after %v", s, took)
+	}
+}
+
+func TestThereIsOneRetryInAFetch(t *testing.T) {
+	n := 0
+	s := snapshot(t, newFetcher(t, Config{Transport: script(func(*http.Request) (*http.Response, error) {
+		if n++; n == 2 {
+			return response(302, "", "Location: /b"), nil
+		}
+		return nil, io.EOF
+	})}), at(t, "a.example"))
+	if n != 3 || s.Access != policy.Unreachable || s.Err != "after the redirect to https://a.example/b: EOF" || s.Status != 302 {
+		t.Errorf("%+v after %d requests", s, n)
+	}
+}
+
 func TestARefusedConnectionIsTriedTwice(t *testing.T) {
 	h := newHostile(t, hangAfter)
 	h.close()

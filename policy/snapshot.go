@@ -44,6 +44,7 @@ type Snapshot struct {
 	RetryAfter time.Duration // the pause before the next attempt; 0 unless unreachable
 	Attempts   int           // failed attempts in a row
 	Err        string        // the cause of the last failure in one line, "" if there is none
+	Cause      error         // the same as a value, for errors.As; nil also where it was not kept
 	Size       int           // octets of the body received
 	Truncated  bool          // the body went on beyond the limit
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"heed/internal/audit"
+	"heed/internal/dial"
 	"heed/policy"
 )
 
@@ -40,6 +41,9 @@ func denialOf(e *audit.Entry) *problem {
 	}
 	pr := &problem{kind: kindUnreachable, retry: retryPending, cause: errors.New("robots.txt is unreachable, which means complete disallow (RFC 9309 §2.3.1.4)")}
 	if s := e.Snapshot; s != nil {
+		if as[*dial.ProhibitedError](s.Cause) { // waiting would not help
+			return &problem{kind: kindAddress, cause: s.Cause}
+		}
 		pr.retry = max(time.Until(s.Checked.Add(s.RetryAfter)), time.Second)
 		if s.Err != "" {
 			pr.cause = errors.New(s.Err)

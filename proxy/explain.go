@@ -27,17 +27,17 @@ type explanation struct {
 	ID       string   `json:"id"`
 	Decision string   `json:"decision,omitempty"` // "allowed", "disallowed" or "unreachable"; empty when none was made
 	URL      string   `json:"url,omitempty"`
-	Agent    string   `json:"agent,omitempty"`     // the product token whose group decided
-	Group    string   `json:"group,omitempty"`     // as written in the file
-	Rule     string   `json:"rule,omitempty"`      // as written in the file
-	Line     int      `json:"line,omitempty"`      //
-	Form     string   `json:"form,omitempty"`      // the normalised form of the path that met the rule
-	Tokens   []string `json:"tokens,omitempty"`    // all product tokens of the client
-	Robots   string   `json:"robots,omitempty"`    // URL of the robots.txt
-	Access   string   `json:"access,omitempty"`    // access result of its fetch
-	Fetched  string   `json:"fetched,omitempty"`   // when, RFC 3339 in UTC
-	Note     string   `json:"note,omitempty"`      // what else the reader should know
-	Remedy   string   `json:"remedy,omitempty"`    // what can be done
+	Agent    string   `json:"agent,omitempty"`    // the product token whose group decided
+	Group    string   `json:"group,omitempty"`    // as written in the file
+	Rule     string   `json:"rule,omitempty"`     // as written in the file
+	Line     int      `json:"line,omitempty"`     //
+	Form     string   `json:"form,omitempty"`     // the normalised form of the path that met the rule
+	Tokens   []string `json:"tokens,omitempty"`   // all product tokens of the client
+	Robots   string   `json:"robots,omitempty"`   // URL of the robots.txt
+	Access   string   `json:"access,omitempty"`   // access result of its fetch
+	Fetched  string   `json:"fetched,omitempty"`  // when, RFC 3339 in UTC
+	Note     string   `json:"note,omitempty"`     // what else the reader should know
+	Remedy   string   `json:"remedy,omitempty"`   // what can be done
 	Retry    int      `json:"retry_in,omitempty"` // seconds
 }
 

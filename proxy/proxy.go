@@ -55,11 +55,11 @@ type Config struct {
 	AllowClient func(netip.Addr) bool                // who may use the proxy; nil: loopback alone
 	Roots       *x509.CertPool                       // what origins' certificates are verified with; nil: the system's
 
-	Name    string               // the deployment, in Proxy-Status; default "heed"
-	Version string               // shown on the start page
-	Recent  *audit.Recent        // where /why finds decisions; nil: a new one
-	Record  func(*audit.Entry)   // sees every exchange once, when it ended; nil: nobody
-	Log     zerolog.Logger       // for what is not an exchange
+	Name    string                // the deployment, in Proxy-Status; default "heed"
+	Version string                // shown on the start page
+	Recent  *audit.Recent         // where /why finds decisions; nil: a new one
+	Record  func(*audit.Entry)    // sees every exchange once, when it ended; nil: nobody
+	Log     zerolog.Logger        // for what is not an exchange
 	Refused func(o origin.Origin) // a client did not accept heed's certificate; nil: nobody
 
 	Wait     time.Duration // patience for a robots.txt not yet known; default 10 s

@@ -1,0 +1,38 @@
+//go:build unix
+
+package cli
+
+import (
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// forwardedSignals are passed on to the command of heed run. Those of job
+// control (SIGTSTP, SIGCONT, SIGWINCH) are not: the terminal sends them to heed
+// and the command alike, and heed has nothing to add.
+var forwardedSignals = []os.Signal{
+	syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2,
+}
+
+// alreadySentToChild reports whether the command got a signal that heed got.
+// Ctrl-C and Ctrl-\ go to the terminal's whole foreground process group, and
+// the command is in heed's. Passing them on too would interrupt it twice, which
+// many programs take as the order to drop everything. The other way round is
+// the lesser evil: kill -INT of heed alone, while it is in the foreground, does
+// not reach the command; SIGTERM does.
+func alreadySentToChild(s os.Signal) bool {
+	return (s == syscall.SIGINT || s == syscall.SIGQUIT) && inForeground()
+}
+
+// inForeground reports whether heed's process group has the terminal.
+func inForeground() bool {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDONLY, 0)
+	if err != nil {
+		return false // no terminal
+	}
+	defer tty.Close()
+	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == syscall.Getpgrp()
+}

@@ -25,7 +25,7 @@ USER 65532:65532
 ENV HEED_LISTEN=0.0.0.0:3128 \
     HEED_ADMIN_LISTEN=127.0.0.1:3129 \
     HEED_STATE_DIR=/var/lib/heed \
-    HEED_ALLOW_CLIENT=10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,127.0.0.0/8,fc00::/7
+    HEED_ALLOW_CLIENT=10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7
 VOLUME /var/lib/heed
 EXPOSE 3128
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5s --retries=3 CMD ["/heed", "health"]

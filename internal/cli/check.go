@@ -157,7 +157,7 @@ func readRobots(path string, stdin io.Reader, limit int) ([]byte, error) {
 		if err != nil {
 			return nil, &failure{err: fmt.Errorf("reading robots.txt: %w", err), hint: "name a file, or - for standard input"}
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }() // it was only read
 		stdin = f
 	}
 	body, err := io.ReadAll(io.LimitReader(stdin, int64(limit)+1))

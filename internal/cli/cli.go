@@ -4,6 +4,7 @@
 //	heed run       run one command through a proxy of its own
 //	heed env       print the variables that send a shell through a heed that runs
 //	heed check     say what a robots.txt allows
+//	heed health    ask a heed that runs whether it is ready
 //	heed ca        show or export the CA
 //	heed config    check or print the configuration
 //	heed version   print the version
@@ -34,6 +35,7 @@ type grammar struct {
 	Run     runCmd     `cmd:"" help:"Run one command through a proxy of its own."`
 	Env     envCmd     `cmd:"" help:"Print the variables that send a shell through a heed that runs."`
 	Check   checkCmd   `cmd:"" help:"Say what a robots.txt allows."`
+	Health  healthCmd  `cmd:"" help:"Ask a heed that runs whether it is ready."`
 	CA      caCmd      `cmd:"" help:"Show or export the CA."`
 	Config  configCmd  `cmd:"" help:"Check or print the configuration."`
 	Version versionCmd `cmd:"" help:"Print the version."`
@@ -103,7 +105,7 @@ func (f *failure) Unwrap() error { return f.err }
 // usage is the failure of a command line that cannot be read.
 func usage(args []string, err error) error {
 	command, code := "heed", 2
-	if known := []string{"serve", "run", "env", "check", "ca", "config", "version"}; len(args) > 0 {
+	if known := []string{"serve", "run", "env", "check", "health", "ca", "config", "version"}; len(args) > 0 {
 		for _, name := range known {
 			if args[0] == name {
 				command += " " + name

@@ -16,6 +16,7 @@ type configFlags struct {
 	fileFlag
 	listenFlag
 	adminFlag
+	clientFlag
 	stateFlag
 	upstreamFlags
 	logFlags

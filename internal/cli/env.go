@@ -17,6 +17,7 @@ import (
 type envCmd struct {
 	fileFlag
 	listenFlag
+	clientFlag
 	stateFlag
 	Shell string `enum:"sh,fish,powershell" default:"sh" help:"Write for sh (bash, zsh, dash), fish or powershell (sh)."`
 }

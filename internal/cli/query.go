@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -138,8 +139,8 @@ func (q *query) agents() ([]string, error) {
 	if q.Agent == nil && q.Agents == nil && q.AgentB64 == nil && q.AgentsB64 == nil {
 		return nil, errors.New("agents is missing; [] asks for any crawler")
 	}
-	all := append(q.Agents, q.Agent...)
-	for _, text := range append(q.AgentsB64, q.AgentB64...) {
+	all := slices.Concat(q.Agents, q.Agent)
+	for _, text := range slices.Concat(q.AgentsB64, q.AgentB64) {
 		octets, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
 			return nil, fmt.Errorf("agents_b64 is not base64: %w", err)

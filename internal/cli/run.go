@@ -125,7 +125,7 @@ func runThrough(cfg config.Config, log zerolog.Logger, path string, argv []strin
 	defer signal.Stop(signals)
 
 	summary := audit.NewSummary()
-	a, err := app.Start(ctx, cfg, app.Options{Log: log, Version: thisBuild().Version, Record: summary.Record, Roots: os.Getenv("SSL_CERT_FILE")})
+	a, err := app.Start(ctx, cfg, app.Options{Log: log, Version: thisBuild().Version, Record: summary.Record})
 	if err != nil {
 		return err
 	}
@@ -172,8 +172,8 @@ func runChild(a *app.App, dir, path string, argv []string, signals <-chan os.Sig
 			}
 		case err := <-served:
 			_ = child.Process.Signal(syscall.SIGTERM) // as above
-			<-ended
-			served <- err // for the caller, who waits for it
+			_ = <-ended                               // how it ended is of no interest now
+			served <- err                             // for the caller, who waits for it
 			return 0, errors.New("heed stopped serving before the command had ended")
 		case err := <-ended:
 			return exitStatus(err)

@@ -20,6 +20,7 @@ type serveCmd struct {
 	fileFlag
 	listenFlag
 	adminFlag
+	clientFlag
 	stateFlag
 	upstreamFlags
 	logFlags
@@ -45,7 +46,7 @@ func (c *serveCmd) Run(command *kong.Context, std streams) error {
 	defer stop()
 	context.AfterFunc(ctx, stop) // the next signal finds its default: the end
 
-	a, err := app.Start(ctx, cfg, app.Options{Log: log, Version: thisBuild().Version, Roots: os.Getenv("SSL_CERT_FILE")})
+	a, err := app.Start(ctx, cfg, app.Options{Log: log, Version: thisBuild().Version})
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,9 @@ type (
 	adminFlag struct {
 		AdminListen string `placeholder:"ADDR" env:"HEED_ADMIN_LISTEN" help:"HOST:PORT of /metrics and /healthz, or off (127.0.0.1:3129)."`
 	}
+	clientFlag struct {
+		AllowClient []string `placeholder:"CIDR" env:"HEED_ALLOW_CLIENT" help:"Let clients from this range use the proxy, beside loopback. Can be repeated, or a list with commas."`
+	}
 	upstreamFlags struct {
 		Contact      string   `placeholder:"URL" env:"HEED_CONTACT" help:"URL or mailto: that leads to you, for the User-Agent of robots.txt fetches."`
 		ConnectTo    []string `placeholder:"HOST1:PORT1:HOST2:PORT2" sep:"none" help:"Connect to HOST2:PORT2 in place of HOST1:PORT1; an empty HOST1 or PORT1 is any. Can be repeated."`
@@ -43,6 +46,7 @@ var keyOfFlag = map[string]string{
 	"state-dir":     "state_dir",
 	"listen":        "listen",
 	"admin-listen":  "admin_listen",
+	"allow-client":  "clients.allow",
 	"contact":       "contact",
 	"connect-to":    "connect_to",
 	"allow-address": "allow_address",

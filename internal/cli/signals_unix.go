@@ -32,7 +32,7 @@ func inForeground() bool {
 	if err != nil {
 		return false // no terminal
 	}
-	defer tty.Close()
+	defer func() { _ = tty.Close() }() // it was only asked
 	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
 	return err == nil && group == syscall.Getpgrp()
 }

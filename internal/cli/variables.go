@@ -24,9 +24,12 @@ type variable struct{ name, value string }
 func clientVariables(address string, files trust) []variable {
 	url := "http://" + address
 	vars := []variable{
-		{"http_proxy", url}, {"HTTP_PROXY", url},
-		{"https_proxy", url}, {"HTTPS_PROXY", url},
-		{"all_proxy", url}, {"ALL_PROXY", url},
+		{"http_proxy", url},
+		{"HTTP_PROXY", url},
+		{"https_proxy", url},
+		{"HTTPS_PROXY", url},
+		{"all_proxy", url},
+		{"ALL_PROXY", url},
 		{"NODE_USE_ENV_PROXY", "1"},
 	}
 	for _, name := range []string{

@@ -109,7 +109,7 @@ func (r *reader) blame(key, value string, err error) {
 		if len(value) > longest {
 			value = value[:longest] + "…"
 		}
-		err = fmt.Errorf("%q %s", value, f)
+		err = fmt.Errorf("%q %w", value, f)
 	}
 	source := r.sources[key]
 	switch {

@@ -71,3 +71,29 @@ func TestPortsReadAndPrintThemselves(t *testing.T) {
 		}
 	}
 }
+
+func TestHostPatternsMatchTheirHosts(t *testing.T) {
+	for _, tt := range []struct {
+		pattern, host string
+		want          bool
+	}{
+		{"a.example", "a.example", true},
+		{"A.Example.", "a.example", true},
+		{"a.example", "b.a.example", false},
+		{"a.example", "ba.example", false},
+		{"*.a.example", "b.a.example", true},
+		{"*.a.example", "c.b.a.example", true},
+		{"*.a.example", "a.example", false},
+		{"::1", "::1", true},
+		{"0:0::1", "::1", true},
+		{"127.0.0.1", "127.0.0.1", true},
+	} {
+		var p HostPattern
+		if err := p.UnmarshalText([]byte(tt.pattern)); err != nil {
+			t.Errorf("%s: %v", tt.pattern, err)
+		}
+		if got := p.Matches(tt.host); got != tt.want {
+			t.Errorf("%s matches %s: %v, want %v", tt.pattern, tt.host, got, tt.want)
+		}
+	}
+}

@@ -31,7 +31,6 @@ type Options struct {
 	Log     zerolog.Logger
 	Version string             // shown, and sent in the User-Agent of robots.txt fetches
 	Record  func(*audit.Entry) // sees every exchange; nil: nobody beside the log and the metrics
-	Roots   string             // the value of SSL_CERT_FILE: where the system's roots are; "" for the usual places
 }
 
 // App is a heed that listens. Make one with Start, then call Run once.

@@ -38,10 +38,11 @@ type memory struct {
 	bodies  bodies
 	max     int64
 	used    atomic.Int64 // octets charged for entries and bodies
+	mark    atomic.Int64 // the octets above which a shard is turned; at most max
 	evicted func(origins int, octets int64)
 
-	sweeping sync.Mutex // guards hand
-	hand     int        // the shard to drop from next
+	sweeping sync.Mutex // guards hand, and who may change mark
+	hand     int        // the shard to turn next
 }
 
 // shard is a part of the memory.
@@ -82,6 +83,7 @@ func place(o origin.Origin) (kind int, key string) {
 
 func newMemory(octets int64, evicted func(int, int64)) *memory {
 	m := &memory{seed: maphash.MakeSeed(), max: octets, evicted: evicted}
+	m.mark.Store(octets / 2)
 	m.bodies.bySum = make(map[[32]byte]*body)
 	for i := range m.shards {
 		m.shards[i].now.Store(&generations{young: newGeneration(), old: newGeneration()})
@@ -153,7 +155,7 @@ func (m *memory) put(o origin.Origin, e *entry) {
 	if prev != nil {
 		charge -= m.free(prev)
 	}
-	if m.used.Add(charge) > m.max {
+	if m.used.Add(charge) > m.mark.Load() {
 		m.sweep()
 	}
 }
@@ -188,15 +190,21 @@ func (m *memory) free(entries ...*entry) (octets int64) {
 	return octets + m.bodies.release(held)
 }
 
-// sweep drops old generations, one shard after the other, until there is room.
+// sweep turns shards, one after the other, until there is room. What it drops
+// has been in no use since the shard was turned before. So that this holds from
+// the start, the first time round, which drops nothing, is made little by
+// little while the memory fills from one half to the whole.
+//
 // Twice round drops everything: an end, should one entry alone be too large.
 func (m *memory) sweep() {
 	m.sweeping.Lock()
 	defer m.sweeping.Unlock()
 	for range 2 * shardCount {
-		if m.used.Load() <= m.max {
+		mark := m.mark.Load()
+		if m.used.Load() <= mark {
 			return
 		}
+		m.mark.Store(min(mark+m.max/(2*shardCount)+1, m.max))
 		dropped := m.shards[m.hand].turn().entries()
 		m.hand = (m.hand + 1) % shardCount
 		octets := m.free(dropped...)

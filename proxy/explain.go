@@ -27,7 +27,7 @@ type explanation struct {
 	ID       string   `json:"id"`
 	Decision string   `json:"decision,omitempty"` // "allowed", "disallowed" or "unreachable"; empty when none was made
 	URL      string   `json:"url,omitempty"`
-	Agent    string   `json:"agent,omitempty"`    // the product token whose group decided
+	Agent    string   `json:"agent,omitempty"`    // the product token that was decided for
 	Group    string   `json:"group,omitempty"`    // as written in the file
 	Rule     string   `json:"rule,omitempty"`     // as written in the file
 	Line     int      `json:"line,omitempty"`     //
@@ -87,7 +87,7 @@ func (out *explanation) addDecision(e *audit.Entry) {
 	default:
 		out.Decision = "disallowed"
 	}
-	out.Agent = strings.ToLower(shown(d.Token))
+	out.Agent = strings.ToLower(shown(asked(e)))
 	out.Group, out.Rule, out.Line, out.Form = shown(d.Group), shown(d.Rule), d.Line, shown(d.Form)
 	if s := e.Snapshot; s != nil {
 		out.Robots, out.Access = s.URL, s.Access.String()
@@ -98,6 +98,15 @@ func (out *explanation) addDecision(e *audit.Entry) {
 			out.Note = "The origin's robots.txt is unreachable since " + s.StaleSince.UTC().Format(time.RFC3339) + "; the last good copy is used on."
 		}
 	}
+}
+
+// asked is the product token that was decided for: the one whose group counted,
+// or, where it was the group for "*", the client's own.
+func asked(e *audit.Entry) string {
+	if token := e.Decision.Token; token != "*" || len(e.Tokens.Main) == 0 {
+		return token
+	}
+	return e.Tokens.Main[0]
 }
 
 // remedies says what a reader can do, where there is something.

@@ -77,7 +77,7 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 		RobotsBytes:   func() int64 { return a.fetcher.Stats().Octets },
 	})
 	a.fetcher = newFetcher(c, dialer, roots, o.Version, m.Fetches())
-	a.proxy = proxy.New(proxyConfig(c, a, dialer, roots, recent, recorder(o, m)))
+	a.proxy = proxy.New(proxyConfig(c, o.Version, a, dialer, roots, recent, recorder(o, m)))
 	a.admin = &http.Server{
 		Handler:           admin.New(admin.Config{Metrics: m.Handler(), Version: o.Version, Ready: a.ready}),
 		ReadHeaderTimeout: time.Duration(c.Timeouts.ClientHeader),

@@ -98,7 +98,7 @@ func userAgent(version, contact string) string {
 	return "heed/" + version + " (+" + contact + ")"
 }
 
-func proxyConfig(c config.Config, a *App, d *dial.Dialer, roots *x509.CertPool, recent *audit.Recent, record func(*audit.Entry)) proxy.Config {
+func proxyConfig(c config.Config, version string, a *App, d *dial.Dialer, roots *x509.CertPool, recent *audit.Recent, record func(*audit.Entry)) proxy.Config {
 	return proxy.Config{
 		Policies:    a.fetcher,
 		Leaves:      ca.NewIssuer(a.ca, c.Limits.LeafCertificates),
@@ -108,6 +108,7 @@ func proxyConfig(c config.Config, a *App, d *dial.Dialer, roots *x509.CertPool, 
 		ConnectPort: portsOf(c.ConnectPorts),
 		AllowClient: clientsOf(c.Clients),
 		Roots:       roots,
+		Version:     version,
 		Recent:      recent,
 		Record:      record,
 		Log:         a.log,

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -113,6 +114,18 @@ func ours(err error) bool {
 		}
 	}
 	return false
+}
+
+// keepable returns what of an error stays with the snapshot, for as long as
+// that is in memory: all of it, but nothing where it holds on to the chain of
+// certificates of a failed handshake or to a stack.
+func keepable(err error) error {
+	var chain *tls.CertificateVerificationError
+	var panicked *PanicError
+	if errors.As(err, &chain) || errors.As(err, &panicked) {
+		return nil
+	}
+	return err
 }
 
 // oneLine returns the text of an error fit for a field or a log line: of a

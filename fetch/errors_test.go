@@ -1,7 +1,9 @@
 package fetch
 
 import (
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -40,6 +42,33 @@ func TestErrIsOneBoundedLine(t *testing.T) {
 	}
 	if got := oneLine(nil); got != "" {
 		t.Errorf("nil: %q", got)
+	}
+}
+
+func TestTheCauseIsKeptUnlessItIsLarge(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("prohibited")}
+	for _, r := range []struct {
+		why  string
+		err  error
+		kept bool
+	}{
+		{"an error of the dialer", refused, true},
+		{"a chain of certificates", fmt.Errorf("handshake: %w", &tls.CertificateVerificationError{Err: errors.New("expired")}), false},
+		{"a stack", newPanicError("boom"), false},
+	} {
+		f := newFetcher(t, Config{Transport: fails(r.err)})
+		s := snapshot(t, f, at(t, "a.example"))
+		if (s.Cause != nil) != r.kept || s.Err != r.err.Error() {
+			t.Errorf("%s: cause %v, err %q", r.why, s.Cause, s.Err)
+		}
+		if r.kept && !errors.Is(s.Cause, r.err) {
+			t.Errorf("%s: cause %v", r.why, s.Cause)
+		}
+	}
+	small := &entry{snapshot: policy.Snapshot{Err: "x"}}
+	large := &entry{snapshot: policy.Snapshot{Err: "x", Cause: errors.New(strings.Repeat("x", 1000))}}
+	if n := costOf(large, "") - costOf(small, ""); n < 1000 {
+		t.Errorf("a cause of 1000 octets is charged with %d", n)
 	}
 }
 

@@ -70,7 +70,7 @@ func (l lifetimes) next(prev *entry, url string, a answer, now time.Time, jitter
 // that could be used on, so disallowing everything stays (§2.3.1.4).
 func (l lifetimes) unreachable(e, prev *entry, a answer, now time.Time, jitter float64) {
 	s := &e.snapshot
-	s.Err, s.Cause = oneLine(a.err), a.err
+	s.Err, s.Cause = oneLine(a.err), keepable(a.err)
 	if prev != nil {
 		s.Attempts = prev.snapshot.Attempts
 	}

@@ -18,6 +18,10 @@ const (
 	// entryCost is what an entry takes besides its texts and its body: itself
 	// and its place in a map. Measured.
 	entryCost = 400
+
+	// causeCost is what the cause of a failure takes besides its text: a few
+	// errors, each within the next.
+	causeCost = 256
 )
 
 // memory is the memory tier: the entries of many origins within a bounded
@@ -248,6 +252,9 @@ func costOf(e *entry, key string) int {
 	n := entryCost + len(key) + len(e.snapshot.URL) + len(e.snapshot.Err)
 	for _, hop := range e.snapshot.Hops {
 		n += len(hop) + 16
+	}
+	if e.snapshot.Cause != nil {
+		n += causeCost + len(e.snapshot.Cause.Error())
 	}
 	return n
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/adrg/xdg"
 	"software.sslmate.com/src/go-pkcs12"
@@ -18,10 +19,11 @@ import (
 
 // trust is the paths of the files that clients are given.
 type trust struct {
-	bundle  string // the system's roots and heed's CA, PEM
-	store   string // the same for Java, PKCS #12
-	wgetrc  string // the user's own and what wget needs
-	wget2rc string // the same for wget2
+	bundle   string // the system's roots and heed's CA, PEM
+	store    string // the same for Java, PKCS #12
+	wgetrc   string // the user's own and what wget needs
+	wget2rc  string // the same for wget2
+	rprofile string // the user's own and what R's httr needs
 }
 
 // storePassword opens the Java trust store, which holds nothing secret; Java
@@ -32,10 +34,11 @@ const storePassword = pkcs12.DefaultPassword
 // place of what was there.
 func writeTrust(dir string, authority *ca.CA, proxy string) (trust, error) {
 	files := trust{
-		bundle:  filepath.Join(dir, "bundle.pem"),
-		store:   filepath.Join(dir, "truststore.p12"),
-		wgetrc:  filepath.Join(dir, "wgetrc"),
-		wget2rc: filepath.Join(dir, "wget2rc"),
+		bundle:   filepath.Join(dir, "bundle.pem"),
+		store:    filepath.Join(dir, "truststore.p12"),
+		wgetrc:   filepath.Join(dir, "wgetrc"),
+		wget2rc:  filepath.Join(dir, "wget2rc"),
+		rprofile: filepath.Join(dir, "Rprofile"),
 	}
 	roots := os.Getenv("SSL_CERT_FILE")
 	if roots == files.bundle { // after eval "$(heed env)": ours is no source of itself
@@ -71,6 +74,7 @@ func writeTrust(dir string, authority *ca.CA, proxy string) (trust, error) {
 		{files.store, store},
 		{files.wgetrc, append(wgetrc, "use_proxy = on\n"+ours...)},
 		{files.wget2rc, append(wget2rc, "proxy = on\n"+ours...)},
+		{files.rprofile, rProfile(os.Getenv("R_PROFILE_USER"), files.rprofile)},
 	} {
 		if err := replace(file.path, file.text); err != nil {
 			return trust{}, fmt.Errorf("writing a file for clients: %w", err)
@@ -121,6 +125,24 @@ func wgetConfig(named, written string, usual []string) ([]byte, error) {
 		return text, nil
 	}
 	return nil, nil
+}
+
+// rProfile returns a profile for R that reads the one it stands in for, as R
+// would have, and then gives httr the bundle: R's curl package of before 2024
+// (Debian 12 has it) does not read CURL_CA_BUNDLE.
+func rProfile(named, written string) []byte {
+	own := `c(".Rprofile", "~/.Rprofile")`
+	if named != "" && named != written {
+		own = strconv.Quote(named)
+	}
+	return fmt.Appendf(nil, `local({
+  own <- Filter(file.exists, %s)
+  if (length(own)) source(own[[1]], local = globalenv())
+})
+setHook(packageEvent("httr", "onLoad"), function(...) {
+  httr::set_config(httr::config(cainfo = Sys.getenv("CURL_CA_BUNDLE")))
+})
+`, own)
 }
 
 // replace puts a file (0600: a wgetrc may hold a password) in place whole: a

@@ -49,6 +49,7 @@ func clientVariables(address string, files trust) []variable {
 	return append(vars,
 		variable{"WGETRC", files.wgetrc},
 		variable{"WGET2RC", files.wget2rc},
+		variable{"R_PROFILE_USER", files.rprofile},
 		variable{"JAVA_TOOL_OPTIONS", javaOptions(os.Getenv("JAVA_TOOL_OPTIONS"), address, files.store)},
 	)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -54,7 +55,8 @@ func (c *serveCmd) Run(command *kong.Context, std streams) error {
 		version: thisBuild().Version,
 		proxy:   a.ProxyAddr(), admin: a.AdminAddr(),
 		ca: a.CA().CertFile(), fingerprint: a.CA().Fingerprint(),
-		env: envCommand(command, cfg.Listen, a.ProxyAddr()),
+		program: program(os.Args[0]),
+		env:     envCommand(command, cfg.Listen, a.ProxyAddr()),
 	}
 	if forPeople(std.err, cfg.Log) {
 		w.print(std.err)
@@ -72,6 +74,7 @@ func (c *serveCmd) Run(command *kong.Context, std streams) error {
 type welcome struct {
 	version, proxy, admin string // admin is "" when it is off
 	ca, fingerprint       string
+	program               string // how to call heed
 	env                   string // the heed env command that fits
 }
 
@@ -79,7 +82,7 @@ type welcome struct {
 func (w welcome) next() [][2]string {
 	return [][2]string{
 		{`eval "$(` + w.env + `)"`, "sends this shell's programs through heed"},
-		{"heed run -- CMD", "runs one command through a heed of its own"},
+		{w.program + " run -- CMD", "runs one command through a heed of its own"},
 		{"http://heed.internal/", "heed's own pages, seen through the proxy"},
 	}
 }
@@ -115,7 +118,7 @@ func (w welcome) log(log zerolog.Logger) {
 // envCommand is the heed env that finds a heed started by this command line.
 // A free port that was asked for by 0 becomes the one that was found.
 func envCommand(command *kong.Context, listen, proxy string) string {
-	words := []string{"heed", "env"}
+	words := []string{program(os.Args[0]), "env"}
 	for _, flag := range command.Flags() {
 		if !onCommandLine(command, flag.Name) {
 			continue
@@ -129,4 +132,15 @@ func envCommand(command *kong.Context, listen, proxy string) string {
 		words = append(words, "--listen", quoteUnlessPlain(proxy))
 	}
 	return strings.Join(words, " ")
+}
+
+// program returns what to type to call this heed again, from what was typed.
+func program(arg0 string) string {
+	switch {
+	case strings.Contains(arg0, string(filepath.Separator)+"go-build"): // gone once go run has ended
+		return "go run ."
+	case strings.ContainsRune(arg0, filepath.Separator):
+		return quoteUnlessPlain(arg0)
+	}
+	return "heed"
 }

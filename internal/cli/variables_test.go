@@ -76,3 +76,17 @@ func TestClientsOnThisMachineFindTheListener(t *testing.T) {
 		}
 	}
 }
+
+func TestHeedNamesItselfAsItWasCalled(t *testing.T) {
+	for arg0, want := range map[string]string{
+		"heed":                              "heed",
+		"./heed":                            "./heed",
+		"/opt/my tools/heed":                "'/opt/my tools/heed'",
+		"/tmp/go-build123/b001/exe/heed":    "go run .",
+		"/home/a/.cache/go-build/ab/x/heed": "go run .",
+	} {
+		if got := program(arg0); got != want {
+			t.Errorf("%s: %s, want %s", arg0, got, want)
+		}
+	}
+}

@@ -172,7 +172,7 @@ func runChild(a *app.App, dir, path string, argv []string, signals <-chan os.Sig
 			}
 		case err := <-served:
 			_ = child.Process.Signal(syscall.SIGTERM) // as above
-			_ = <-ended                               // how it ended is of no interest now
+			<-ended // how it ended is of no interest now
 			served <- err                             // for the caller, who waits for it
 			return 0, errors.New("heed stopped serving before the command had ended")
 		case err := <-ended:

@@ -129,16 +129,15 @@ func runThrough(cfg config.Config, log zerolog.Logger, path string, argv []strin
 	if err != nil {
 		return err
 	}
-	served := make(chan error, 1)
-	go func() { served <- a.Run(ctx) }()
+	var serveErr error
+	served := make(chan struct{}) // closed when serveErr is there
+	go func() { serveErr = a.Run(ctx); close(served) }()
 
 	code, runErr := runChild(a, dir, path, argv, signals, served)
 	stop()
-	if err := <-served; err != nil {
-		return errors.Join(runErr, err)
-	}
-	if runErr != nil {
-		return runErr
+	<-served
+	if err := errors.Join(runErr, serveErr); err != nil {
+		return err
 	}
 	if _, err := summary.WriteTo(stderr); err != nil {
 		return fmt.Errorf("writing the summary: %w", err)
@@ -149,7 +148,7 @@ func runThrough(cfg config.Config, log zerolog.Logger, path string, argv []strin
 // runChild runs the command to its end and returns its exit status. If heed
 // stops serving before that, the command is told to end: alone it would get
 // nothing.
-func runChild(a *app.App, dir, path string, argv []string, signals <-chan os.Signal, served chan error) (int, error) {
+func runChild(a *app.App, dir, path string, argv []string, signals <-chan os.Signal, served <-chan struct{}) (int, error) {
 	files, err := writeTrust(dir, a.CA(), "http://"+a.ProxyAddr())
 	if err != nil {
 		return 0, err
@@ -164,18 +163,20 @@ func runChild(a *app.App, dir, path string, argv []string, signals <-chan os.Sig
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- child.Wait() }()
+	var broken error
 	for {
 		select {
 		case s := <-signals:
 			if !alreadySentToChild(s) {
 				_ = child.Process.Signal(s) // it may have ended just now
 			}
-		case err := <-served:
+		case <-served:
 			_ = child.Process.Signal(syscall.SIGTERM) // as above
-			<-ended // how it ended is of no interest now
-			served <- err                             // for the caller, who waits for it
-			return 0, errors.New("heed stopped serving before the command had ended")
+			served, broken = nil, errors.New("heed stopped serving before the command had ended")
 		case err := <-ended:
+			if broken != nil {
+				return 0, broken
+			}
 			return exitStatus(err)
 		}
 	}

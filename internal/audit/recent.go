@@ -1,14 +1,20 @@
 package audit
 
-import "sync/atomic"
+import (
+	"strings"
+	"sync/atomic"
+)
 
 // How many entries can still be looked up by id. Denials are kept longer than
-// forwards because they are what people ask about; together the slots hold at
-// most about 4 MiB of ordinary entries.
+// forwards because they are what people ask about; together the slots hold
+// about 8 MiB of ordinary entries, and not more than 64 MiB of the largest.
 const (
 	keepDenied    = 4096
 	keepForwarded = 1024
 )
+
+// keepText bounds the texts of an entry that is kept.
+const keepText = 2 << 10
 
 // Recent holds the last exchanges so that a decision can be explained by its
 // id. Record takes no lock and the memory is bounded; Find reads every slot,
@@ -24,13 +30,31 @@ type ring[A any] struct {
 	slots A
 }
 
-// Record keeps e in place of the oldest of its kind.
+// Record keeps a copy of e in place of the oldest of its kind.
 func (r *Recent) Record(e *Entry) {
+	e = kept(e)
 	if e.Verdict == Denied {
 		r.denied.slots[(r.denied.next.Add(1)-1)%keepDenied].Store(e)
 		return
 	}
 	r.forwarded.slots[(r.forwarded.next.Add(1)-1)%keepForwarded].Store(e)
+}
+
+// kept is what is kept of an entry: all that is needed to explain it, but
+// neither the rules of its snapshot nor texts that point into them. Else a few
+// thousand entries would hold on to as many robots.txt files, past any bound.
+func kept(e *Entry) *Entry {
+	c := *e
+	if e.Snapshot != nil {
+		s := *e.Snapshot
+		s.Rules, s.Hops = nil, nil
+		c.Snapshot = &s
+	}
+	d := &c.Decision
+	for _, text := range []*string{&c.Target, &c.Err, &d.Token, &d.Group, &d.Rule, &d.Form, &d.Pattern, &d.Path} {
+		*text = strings.Clone((*text)[:min(len(*text), keepText)])
+	}
+	return &c
 }
 
 // Find returns the entry with this id, or nil when there was none or it has

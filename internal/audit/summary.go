@@ -1,11 +1,14 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"sort"
+	"slices"
+	"strings"
 	"sync"
 	"text/tabwriter"
+	"unicode"
 )
 
 // A summary names at most this many origins and rules; the rest is counted
@@ -27,7 +30,7 @@ type Summary struct {
 // cause is what a denial is counted under.
 type cause struct{ origin, why string }
 
-const maxCauses = 100_000
+const maxCauses = 20_000
 
 // NewSummary returns an empty Summary.
 func NewSummary() *Summary { return &Summary{denied: map[cause]int{}} }
@@ -59,9 +62,26 @@ func (s *Summary) Record(e *Entry) {
 // why names the rule that decided, or the problem where no rule did.
 func why(e *Entry) string {
 	if e.Decision.Rule != "" {
-		return fmt.Sprintf("%s (line %d)", e.Decision.Rule, e.Decision.Line)
+		return fmt.Sprintf("%s (line %d)", printable(e.Decision.Rule), e.Decision.Line)
 	}
 	return e.Reason
+}
+
+// ruleOctets is how much of a rule is shown.
+const ruleOctets = 120
+
+// printable makes a text that others wrote fit for a terminal: short, and
+// without what would move the cursor.
+func printable(s string) string {
+	if len(s) > ruleOctets {
+		s = s[:ruleOctets] + "…"
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, s)
 }
 
 // WriteTo writes the summary as a few lines of text.
@@ -76,15 +96,15 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	tw := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	rows := s.rows()
 	shown := rows[:min(len(rows), summaryRows)]
-	for _, c := range shown {
-		fmt.Fprintf(tw, "  %d\t%s\t%s\n", s.denied[c], origin(c), c.why)
+	for _, r := range shown {
+		fmt.Fprintf(tw, "  %d\t%s\t%s\n", r.n, origin(r.cause), r.why)
 	}
 	if err := tw.Flush(); err != nil {
 		return out.n, err
 	}
 	rest := s.lost
-	for _, c := range rows[len(shown):] {
-		rest += s.denied[c]
+	for _, r := range rows[len(shown):] {
+		rest += r.n
 	}
 	if rest > 0 {
 		fmt.Fprintf(out, "  … and %d denials of other origins and rules\n", rest)
@@ -99,21 +119,20 @@ func origin(c cause) string {
 	return c.origin
 }
 
+// row is a cause and how often it denied.
+type row struct {
+	cause
+	n int
+}
+
 // rows lists the causes, most frequent first.
-func (s *Summary) rows() []cause {
-	rows := make([]cause, 0, len(s.denied))
-	for c := range s.denied {
-		rows = append(rows, c)
+func (s *Summary) rows() []row {
+	rows := make([]row, 0, len(s.denied))
+	for c, n := range s.denied {
+		rows = append(rows, row{c, n})
 	}
-	sort.Slice(rows, func(i, j int) bool {
-		a, b := rows[i], rows[j]
-		if s.denied[a] != s.denied[b] {
-			return s.denied[a] > s.denied[b]
-		}
-		if a.origin != b.origin {
-			return a.origin < b.origin
-		}
-		return a.why < b.why
+	slices.SortFunc(rows, func(a, b row) int {
+		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.origin, b.origin), cmp.Compare(a.why, b.why))
 	})
 	return rows
 }

@@ -1,0 +1,75 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"heed/policy"
+)
+
+func line(t *testing.T, e *Entry) string {
+	t.Helper()
+	var b bytes.Buffer
+	Log(zerolog.New(&b))(e)
+	return b.String()
+}
+
+// TestLogLine is the canonical line in full: programs read it, so that its
+// names and their order do not change.
+func TestLogLine(t *testing.T) {
+	want := `{"level":"info","id":"dc0go59ksdu8torkufo0","client":"127.0.0.1:40000","channel":"intercepted",` +
+		`"proto":"HTTP/2.0","method":"GET","origin":"https://a.example","path":"/private/x?q=1",` +
+		`"tokens":["examplebot","otherbot"],"verdict":"denied","reason":"disallowed",` +
+		`"rule":"Disallow: /private/","line":12,"group":"ExampleBot","form":"/private/x",` +
+		`"status":403,"bytes_in":7,"bytes_out":512,"ms":1.5,"robots_ms":1,"origin_ms":0.25,"cause":"a cause","message":"exchange"}` + "\n"
+	if got := line(t, denied()); got != want {
+		t.Errorf("the line is\n%s, want\n%s", got, want)
+	}
+}
+
+func TestLogLineOfAnExchangeWithoutDecision(t *testing.T) {
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(line(t, &Entry{Reason: "bad-request", Status: 400})), &fields); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"rule", "line", "group", "form", "cause"} {
+		if v, there := fields[name]; there {
+			t.Errorf("%s is %v, want none: nothing was decided", name, v)
+		}
+	}
+	if got := fields["tokens"].([]any); len(got) != 1 || got[0] != "*" {
+		t.Errorf("tokens are %v, want * alone", got)
+	}
+}
+
+// TestLogLineIsOneLine: whatever octets a file or a client sent.
+func TestLogLineIsOneLine(t *testing.T) {
+	e := denied()
+	const hostile = "\x1b[2J\r\n\"},{\"verdict\":\"forwarded\xff\xe2\x80\xae\x00"
+	e.Target, e.Method, e.Err = hostile, hostile, hostile
+	e.Decision.Rule, e.Decision.Group, e.Decision.Form = hostile, hostile, hostile
+	e.Tokens = policy.Tokens{Main: []string{hostile}}
+	got := line(t, e)
+	if strings.Count(got, "\n") != 1 || strings.ContainsAny(got, "\x1b\r\x00") {
+		t.Errorf("the line is %q", got)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(got), &fields); err != nil {
+		t.Fatal(err)
+	}
+	if fields["verdict"] != "denied" {
+		t.Errorf("the verdict is %v", fields["verdict"])
+	}
+}
+
+func TestLogKeepsQuietBelowItsLevel(t *testing.T) {
+	var b bytes.Buffer
+	Log(zerolog.New(&b).Level(zerolog.WarnLevel))(denied())
+	if b.Len() > 0 {
+		t.Errorf("at level warn it wrote %s", &b)
+	}
+}

@@ -1,0 +1,90 @@
+package audit
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func named(id int, v Verdict) *Entry { return &Entry{ID: strconv.Itoa(id), Verdict: v} }
+
+func TestRecentFindsWhatWasRecorded(t *testing.T) {
+	r := new(Recent)
+	if r.Find("1") != nil || r.Find("") != nil {
+		t.Error("an empty Recent found something")
+	}
+	r.Record(named(1, Denied))
+	r.Record(named(2, Forwarded))
+	r.Record(named(3, Answered))
+	for _, id := range []string{"1", "2", "3"} {
+		if e := r.Find(id); e == nil || e.ID != id {
+			t.Errorf("Find(%q): %v", id, e)
+		}
+	}
+	if e := r.Find("4"); e != nil {
+		t.Errorf("Find of an id that never was: %v", e)
+	}
+}
+
+// TestRecentDisplacesTheOldest: the memory is bounded, and forwards do not
+// displace denials.
+func TestRecentDisplacesTheOldest(t *testing.T) {
+	r := new(Recent)
+	for id := range keepDenied + 1 {
+		r.Record(named(id, Denied))
+	}
+	for id := range 3 * keepDenied {
+		r.Record(named(1_000_000+id, Forwarded))
+	}
+	if r.Find("0") != nil {
+		t.Error("the oldest denial is still there")
+	}
+	for _, id := range []int{1, keepDenied / 2, keepDenied, 1_000_000 + 3*keepDenied - 1, 1_000_000 + 3*keepDenied - keepForwarded} {
+		if r.Find(strconv.Itoa(id)) == nil {
+			t.Errorf("entry %d is gone", id)
+		}
+	}
+	if r.Find(strconv.Itoa(1_000_000+3*keepDenied-keepForwarded-1)) != nil {
+		t.Error("one forward too many is kept")
+	}
+}
+
+// TestRecentKeepsNoRules: a snapshot whose rules were held would keep a
+// robots.txt in memory that its owner has dropped.
+func TestRecentKeepsNoRules(t *testing.T) {
+	r := new(Recent)
+	e := denied()
+	e.Target = "/" + strings.Repeat("x", 16<<10)
+	e.Decision.Rule = strings.Repeat("y", 16<<10)
+	r.Record(e)
+	got := r.Find(e.ID)
+	if got.Snapshot == nil || got.Snapshot.URL != e.Snapshot.URL {
+		t.Fatalf("the snapshot is %+v", got.Snapshot)
+	}
+	if got.Snapshot.Rules != nil {
+		t.Error("the rules are kept")
+	}
+	if len(got.Target) > keepText || len(got.Decision.Rule) > keepText {
+		t.Errorf("texts of %d and %d octets are kept", len(got.Target), len(got.Decision.Rule))
+	}
+	if e.Snapshot.Rules == nil || len(e.Target) < 16<<10 {
+		t.Error("the entry that was recorded has changed")
+	}
+}
+
+func TestRecentIsSafeForConcurrentUse(t *testing.T) {
+	r := new(Recent)
+	var all sync.WaitGroup
+	for worker := range 4 {
+		all.Go(func() {
+			for i := range 200 {
+				r.Record(named(worker*10_000+i, Verdict(i%3)))
+				if e := r.Find(strconv.Itoa(worker*10_000 + i)); e != nil && e.ID != strconv.Itoa(worker*10_000+i) {
+					t.Errorf("found %s in place of %d", e.ID, worker*10_000+i)
+				}
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,129 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"heed/policy"
+)
+
+func written(t *testing.T, s *Summary) string {
+	t.Helper()
+	var b strings.Builder
+	n, err := s.WriteTo(&b)
+	if err != nil || n != int64(b.Len()) {
+		t.Errorf("WriteTo: %d, %v; %d octets were written", n, err, b.Len())
+	}
+	return b.String()
+}
+
+func byRule(origin, rule string, line int) *Entry {
+	return &Entry{Origin: origin, Reason: "disallowed", Decision: policy.Decision{Reason: policy.ReasonRule, Rule: rule, Line: line}}
+}
+
+func TestSummary(t *testing.T) {
+	s := NewSummary()
+	for range 3 {
+		s.Record(byRule("https://b.example", "Disallow: /x", 2))
+	}
+	for range 2 {
+		s.Record(byRule("https://a.example", "Disallow: /private/", 12))
+	}
+	s.Record(&Entry{Origin: "https://a.example", Reason: "robots-unreachable"})
+	s.Record(&Entry{Reason: "bad-request"})
+	s.Record(&Entry{Verdict: Forwarded, Origin: "https://a.example", Reason: "allowed"})
+	s.Record(&Entry{Verdict: Forwarded, Origin: "https://a.example", Reason: "connection-refused", Err: "refused"})
+	s.Record(&Entry{Verdict: Answered, Origin: "https://a.example", Channel: Connect})
+	want := `heed: 9 requests, 2 forwarded, 7 denied
+heed: 1 of the forwarded got no whole answer from their origin
+  3  https://b.example  Disallow: /x (line 2)
+  2  https://a.example  Disallow: /private/ (line 12)
+  1  (no origin)        bad-request
+  1  https://a.example  robots-unreachable
+`
+	if got := written(t, s); got != want {
+		t.Errorf("the summary is\n%s, want\n%s", got, want)
+	}
+}
+
+func TestSummaryOfNothing(t *testing.T) {
+	if got, want := written(t, NewSummary()), "heed: 0 requests, 0 forwarded, 0 denied\n"; got != want {
+		t.Errorf("the summary is %q, want %q", got, want)
+	}
+}
+
+// TestSummaryIsAPage: a crawl of many origins does not end with as many lines.
+func TestSummaryIsAPage(t *testing.T) {
+	s := NewSummary()
+	for i := range maxCauses + 10 {
+		s.Record(byRule(fmt.Sprintf("https://%06d.example", i), "Disallow: /", 1))
+	}
+	got := written(t, s)
+	if lines := strings.Count(got, "\n"); lines != summaryRows+2 {
+		t.Errorf("it has %d lines:\n%s", lines, got)
+	}
+	if want := fmt.Sprintf("… and %d denials of other origins and rules\n", maxCauses+10-summaryRows); !strings.Contains(got, want) {
+		t.Errorf("it does not end with %q:\n%s", want, got)
+	}
+	if len(s.denied) > maxCauses {
+		t.Errorf("%d causes are kept", len(s.denied))
+	}
+}
+
+// TestSummaryIsFitForATerminal: the text of a rule is the site's, and may hold
+// any octet.
+func TestSummaryIsFitForATerminal(t *testing.T) {
+	s := NewSummary()
+	s.Record(byRule("https://a.example", "Disallow: /\x1b]0;owned\x07\x9b2J\t\v\u202e\xff"+strings.Repeat("x", 16<<10), 3))
+	got := written(t, s)
+	for _, r := range got {
+		if r < ' ' && r != '\n' || r == 0x7f || 0x80 <= r && r < 0xa0 || r == 0x202e {
+			t.Errorf("it holds %U: %q", r, got)
+		}
+	}
+	if len(got) > 500 {
+		t.Errorf("it has %d octets", len(got))
+	}
+	if !strings.Contains(got, "(line 3)") {
+		t.Errorf("it does not name the line: %q", got)
+	}
+}
+
+type broken struct{ after int }
+
+func (b *broken) Write(p []byte) (int, error) {
+	if b.after -= len(p); b.after < 0 {
+		return 0, errors.New("no space left")
+	}
+	return len(p), nil
+}
+
+func TestSummarySaysThatItCouldNotBeWritten(t *testing.T) {
+	s := NewSummary()
+	s.Record(byRule("https://a.example", "Disallow: /", 1))
+	for _, after := range []int{0, 60} {
+		if _, err := s.WriteTo(&broken{after}); err == nil {
+			t.Errorf("no error of a writer that takes %d octets", after)
+		}
+	}
+}
+
+func TestSummaryIsSafeForConcurrentUse(t *testing.T) {
+	s := NewSummary()
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 500 {
+				s.Record(byRule("https://a.example", "Disallow: /", 1))
+				_ = written(t, s)
+			}
+		})
+	}
+	all.Wait()
+	if got := written(t, s); !strings.HasPrefix(got, "heed: 2000 requests, 0 forwarded, 2000 denied\n") {
+		t.Errorf("the summary is %s", got)
+	}
+}

@@ -8,19 +8,19 @@ type field struct {
 
 	long    bool   // names are copied
 	named   bool   // its main name is known
-	lone    string // its one product, if that is generic
+	lone    string // its one product, if that is generic or a bare number
 	others  bool   // it has more than one product, or a comment
 	android bool   // the part before in this comment is "Android …"
 }
 
 // product takes a word outside comments.
 func (f *field) product(word string) {
-	token := productToken(word)
+	token, number := productToken(word)
 	if token == "" {
 		return
 	}
 	f.others = f.others || f.named || f.lone != ""
-	if generic(token) {
+	if number || generic(token) {
 		f.lone = token
 		return
 	}

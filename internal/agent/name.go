@@ -6,13 +6,16 @@ import (
 )
 
 // productToken returns the token of a word outside comments, a product with or
-// without its version, or "" if it has none: a number, an address.
-func productToken(word string) string {
+// without its version, or "" if it has none, as an address. A number with a
+// version is a name (008/0.83 is a crawler), one without is most likely a
+// version that lost its slash.
+func productToken(word string) (token string, number bool) {
 	if isAddress(word) {
-		return ""
+		return "", false
 	}
-	name, _, _ := strings.Cut(word, "/")
-	return cut(name)
+	name, _, versioned := strings.Cut(word, "/")
+	token = cut(name)
+	return token, !versioned && isNumber(token)
 }
 
 // commentTokens yields the tokens of one part of a comment, less the generic ones. A
@@ -28,7 +31,7 @@ func commentTokens(part string) iter.Seq[string] {
 				continue
 			}
 			token := cut(name)
-			if token == "" || generic(token) || bare && isLocale(token) {
+			if token == "" || generic(token) || bare && (isLocale(token) || isNumber(token)) {
 				continue
 			}
 			if !yield(token) {
@@ -39,17 +42,27 @@ func commentTokens(part string) iter.Seq[string] {
 }
 
 // cut returns the octets at the start of a name that a product token can
-// have, or "" if they hold no letter. As in the user-agent lines of a
+// have, or "" if they are dashes alone. As in the user-agent lines of a
 // robots.txt, digits count (MJ12bot), though RFC 9309 §2.2.1 lacks them.
 func cut(name string) string {
-	end, letter := 0, false
-	for ; end < len(name) && (isLetter(name[end]) || isFurther(name[end])); end++ {
-		letter = letter || isLetter(name[end])
+	end := 0
+	for end < len(name) && (isLetter(name[end]) || isFurther(name[end])) {
+		end++
 	}
-	if !letter {
+	if strings.Trim(name[:end], "-_") == "" {
 		return ""
 	}
 	return name[:end]
+}
+
+// isNumber reports whether a token has no letter.
+func isNumber(token string) bool {
+	for i := range len(token) {
+		if isLetter(token[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // isBare reports whether a part of a comment is one word without a version.

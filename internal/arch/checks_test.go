@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -131,5 +132,62 @@ func TestReplaceIsSeenInEitherForm(t *testing.T) {
 		"module heed\n\nrequire (\n\ta.example/replace v1.0.0\n)\n": "",
 	} {
 		expect(t, checkGoMod("go.mod", text), want)
+	}
+}
+
+func TestDocumentsThatNameWhatIsNotThereAreSeen(t *testing.T) {
+	known := declarations([]source{
+		made(t, "policy/match.go", "package policy\n\ntype P struct{}\n\nfunc (p *P) Match() {}\n\nconst limit = 1\n"),
+		made(t, "policy/match_test.go", "package policy\n\nimport \"testing\"\n\nfunc TestMatch(t *testing.T) {}\n"),
+	})
+	exists := func(file string) bool { return file == "README.md" || file == "policy/match.go" }
+	for _, c := range []struct{ text, want string }{
+		{"`TestMatch` and `policy/match.go:P.Match`, `policy/match.go:limit` in `policy/match.go`; [more](../README.md)", ""},
+		{"`TestMatched`", "the test TestMatched, which is nowhere"},
+		{"`policy/match.go:Match`", "declares no such thing"},
+		{"`policy/none.go:Match`", "policy/none.go, which is no Go file of the tree"},
+		{"`policy/testdata/none.gz`", "the file policy/testdata/none.gz, which does not exist"},
+		{"[more](README.md)", "links to docs/README.md, which does not exist"},
+		{"[elsewhere](https://a.example/x)", ""},
+		{"```\n`TestNowhere`\n```\n", ""},
+		{"a group for `ExampleBot` under `/private`", ""},
+	} {
+		faults := checkDocument("docs/x.md", c.text, known, exists)
+		expect(t, faults, c.want)
+	}
+}
+
+func TestRowsThatAreMissingOrTooManyAreSeen(t *testing.T) {
+	const table = "| metric | unit |\n| --- | --- |\n| `heed_a_total` | 1 |\n| `heed_b_total` | 1 |\n\n| other | unit |\n| --- | --- |\n| `heed_c_total` | 1 |\n"
+	expect(t, checkRows("x.md", table, "metric", []string{"heed_a_total", "heed_b_total"}), "")
+	expect(t, checkRows("x.md", table, "metric", []string{"heed_a_total"}), "a row for the metric heed_b_total, which the code does not have")
+	expect(t, checkRows("x.md", table, "metric", []string{"heed_a_total", "heed_b_total", "heed_c_total"}), "no row for the metric heed_c_total")
+}
+
+func TestARequirementWithoutATestIsSeen(t *testing.T) {
+	const head = "| § | requirement | strength | where | tests |\n| --- | --- | --- | --- | --- |\n"
+	rows, faults := checkRequirements(head + "| 2.5 | A limit. | MUST | `a.go` | `TestLimit` |\n| 2.5 | Another. | MUST | `TestNot` | none |\n")
+	if rows != 2 {
+		t.Errorf("counted %d rows, want 2", rows)
+	}
+	expect(t, faults, "a requirement names no test: | 2.5 | Another.")
+}
+
+func TestDeclarationsInTheCodeAreFound(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		find func(source) []string
+		text string
+		want string
+	}{
+		{"metrics", metricNames, `package metrics; var a = counter("x_total", "help"); var b = O{Name: "heed_y_seconds"}; var c = O{Name: "heed_" + name}; func f() { m.WithLabelValues("not_one") }`, "heed_x_total heed_y_seconds"},
+		{"log fields", logFields, `package audit; func f() { e.Str("id", x).Int64("bytes_in", n).Msg("exchange"); g("no", 1) }`, "bytes_in id"},
+		{"reasons", reasons, `package proxy; var a = &kind{"disallowed", 403}; var b = &problem{"no", 1}; var c = &kind{name, 1}`, "disallowed"},
+	} {
+		names := c.find(made(t, "x/x.go", c.text))
+		slices.Sort(names)
+		if got := strings.Join(names, " "); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
 	}
 }

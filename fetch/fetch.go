@@ -95,7 +95,7 @@ type Config struct {
 	FreshFor time.Duration
 
 	// StaleFor is how old rules may be that are used on while their origin is
-	// unreachable (RFC 9309 §2.3.1.4).
+	// unreachable (RFC 9309 §2.3.1.4). Negative means that none are.
 	StaleFor time.Duration
 
 	// RetryMin is the least pause after the first failure; it doubles with
@@ -144,7 +144,7 @@ func New(c Config) *Fetcher {
 		},
 		lifetimes: lifetimes{
 			freshFor: freshFor,
-			staleFor: orDefault(c.StaleFor, DefaultStaleFor),
+			staleFor: staleFor(c.StaleFor),
 			retryMin: retryMin,
 			retryMax: max(orDefault(c.RetryMax, DefaultRetryMax), retryMin),
 		},
@@ -153,6 +153,13 @@ func New(c Config) *Fetcher {
 		timeout: orDefault(c.Timeout, DefaultTimeout),
 		observe: c.Observe,
 	}
+}
+
+func staleFor(d time.Duration) time.Duration {
+	if d < 0 {
+		return 0
+	}
+	return orDefault(d, DefaultStaleFor)
 }
 
 func orDefault[T int | int64 | time.Duration](n, def T) T {

@@ -378,3 +378,11 @@ func FuzzRetryAfter(f *testing.F) {
 		}
 	})
 }
+
+func TestNegativeStaleForMeansThatNoCopyIsUsedOn(t *testing.T) {
+	for d, want := range map[time.Duration]time.Duration{-1: 0, 0: DefaultStaleFor, time.Hour: time.Hour} {
+		if got := staleFor(d); got != want {
+			t.Errorf("%v becomes %v, want %v", d, got, want)
+		}
+	}
+}

@@ -82,11 +82,20 @@ func newFetcher(c config.Config, d *dial.Dialer, roots *x509.CertPool, version s
 		Limit:       int(c.Robots.Limit),
 		Timeout:     time.Duration(c.Robots.Timeout),
 		FreshFor:    time.Duration(c.Robots.FreshFor),
-		StaleFor:    time.Duration(c.Robots.StaleFor),
+		StaleFor:    staleFor(c.Robots.StaleFor),
 		MemoryBytes: int64(c.Robots.Memory),
 		Concurrency: c.Robots.Concurrency,
 		Observe:     o,
 	})
+}
+
+// staleFor turns the configuration's "not at all" into the fetcher's: there 0
+// is the default.
+func staleFor(d config.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return time.Duration(d)
 }
 
 // userAgent is how heed names itself where it fetches robots.txt: one identity

@@ -74,10 +74,8 @@ func clientAddress(listen string) (string, error) {
 			err:  errors.New("listen has port 0, so the configuration does not say where heed is"),
 			hint: "give the address that heed serve printed: heed env --listen 127.0.0.1:PORT",
 		}
-	case host == "" || host == "0.0.0.0":
+	case host == "" || host == "0.0.0.0" || host == "::": // the last takes IPv4 too
 		host = "127.0.0.1"
-	case host == "::":
-		host = "::1"
 	}
 	return net.JoinHostPort(host, port), nil
 }

@@ -161,7 +161,7 @@ func (r *reader) bounds() {
 		{"robots.timeout", c.Robots.Timeout, second / 10, 5 * minute, ""},
 		{"robots.fresh_for", c.Robots.FreshFor, second, day, " (RFC 9309 §2.4: no copy is used for more than 24 hours)"},
 		{"robots.stale_for", c.Robots.StaleFor, 0, 366 * day, ""},
-		{"robots.wait", c.Robots.Wait, 0, 5 * minute, ""},
+		{"robots.wait", c.Robots.Wait, second / 10, 5 * minute, ""},
 		{"timeouts.connect", c.Timeouts.Connect, second / 10, 10 * minute, ""},
 		{"timeouts.tls_handshake", c.Timeouts.TLSHandshake, second / 10, 10 * minute, ""},
 		{"timeouts.response_header", c.Timeouts.ResponseHeader, second / 10, day, ""},

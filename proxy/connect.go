@@ -46,21 +46,29 @@ type tunnel struct {
 	mode   Mode
 }
 
+// tlsHandshake is the first octet of what a TLS client sends: the content type
+// of its record (RFC 8446 §5.1).
+const tlsHandshake = 0x16
+
 // connect decides on a CONNECT. Every path of it returns an action: goproxy
 // relays one that no handler answered (https.go:201).
-func (p *Proxy) connect(x *exchange, ctx *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {
+func (p *Proxy) connect(x *exchange) (*goproxy.ConnectAction, string) {
 	mode, err := p.admit(x)
 	if err != nil || !x.entry.Decision.Allowed {
 		x.err = err
-		ctx.Resp = p.deny(x)
-		ctx.Resp.Close = true
-		return &goproxy.ConnectAction{Action: goproxy.ConnectReject}, ""
+		resp := p.deny(x)
+		return takeOver(func() { p.reject(x.w.conn, resp) }), ""
 	}
 	t := &tunnel{origin: x.origin, client: x.entry.Client.Addr().Unmap(), mode: mode}
+	return takeOver(func() { p.accept(x, t) }), ""
+}
+
+// takeOver is the one action that goproxy is given: the connection is heed's.
+func takeOver(then func()) *goproxy.ConnectAction {
 	return &goproxy.ConnectAction{
 		Action: goproxy.ConnectHijack,
-		Hijack: func(_ *http.Request, _ net.Conn, _ *goproxy.ProxyCtx) { p.accept(x, t) },
-	}, ""
+		Hijack: func(*http.Request, net.Conn, *goproxy.ProxyCtx) { then() },
+	}
 }
 
 // admit checks what can be checked before anything inside is seen. With
@@ -88,15 +96,16 @@ func (p *Proxy) admit(x *exchange) (Mode, error) {
 	return mode, p.decideTarget(x, "/")
 }
 
-// accept takes the connection over, says 200, and looks at the client's first
-// octet: the scheme is what is really spoken, not what the port suggests.
+// accept says 200 and looks at the client's first octet: the scheme is what is
+// really spoken, not what the port suggests.
 func (p *Proxy) accept(x *exchange, t *tunnel) {
 	client := x.w.conn
 	var upstream net.Conn
 	if t.mode == Tunnel && t.origin.Scheme == "https" {
 		var err error
 		if upstream, err = p.Dial(x.in.Context(), "tcp", t.origin.Addr()); err != nil {
-			p.refuse(x, client, err)
+			x.entry.Verdict = audit.Forwarded
+			p.reject(client, p.failed(x, err))
 			return
 		}
 		defer func() { _ = upstream.Close() }()
@@ -112,29 +121,30 @@ func (p *Proxy) accept(x *exchange, t *tunnel) {
 		_ = client.Close()
 		return
 	}
-	_ = client.SetDeadline(time.Time{})
-	const handshake = 0x16 // content type of a TLS record (RFC 8446 §5.1)
 	switch {
-	case first != handshake:
-		p.inside.plain.deliver(client, t)
+	case first != tlsHandshake:
+		_ = client.SetDeadline(time.Time{})
+		p.inside.feed.deliver(&clientConn{Conn: client, proxy: p, tunnel: t})
 	case t.mode == Intercept || t.origin.Host == Host:
-		p.inside.tls.deliver(client, t)
+		p.intercept(x, client, t)
 	case upstream != nil:
+		_ = client.SetDeadline(time.Time{})
 		x.entry.Verdict = audit.Forwarded
-		p.relay(x, client, upstream)
-	default:
-		p.Log.Info().Stringer("origin", t.origin).Msg("TLS in a tunnel that may carry plain HTTP only was closed")
+		p.relay(client, upstream)
+	default: // the 200 is sent, so that the log alone can say why
+		x.err = &problem{kind: kindTLSDenied, cause: errors.New("TLS in a tunnel to port 80, of which plain HTTP was expected")}
+		_ = p.deny(x).Body.Close()
 		_ = client.Close()
 	}
 }
 
-// refuse answers a CONNECT whose origin cannot be connected to, on the
-// connection that goproxy has already taken over.
-func (p *Proxy) refuse(x *exchange, client net.Conn, err error) {
-	x.entry.Verdict = audit.Forwarded
-	resp := p.failed(x, err)
+// reject answers a CONNECT on the connection that goproxy has taken over. The
+// client may have sent more already: its part of a handshake.
+func (p *Proxy) reject(client *rawConn, resp *http.Response) {
 	resp.Close = true
-	_ = client.SetWriteDeadline(time.Now().Add(p.Timeouts.TLSHandshake))
+	resp.Header["Date"] = []string{time.Now().UTC().Format(http.TimeFormat)}
+	_ = client.SetDeadline(time.Now().Add(p.Timeouts.TLSHandshake))
 	_ = resp.Write(client) // a client that went away is no fault
+	linger(client)
 	_ = client.Close()
 }

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"errors"
-	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -73,7 +72,7 @@ func (p *Proxy) answer(x *exchange, pr *problem) *http.Response {
 		h["Robots-Decision"] = []string{field}
 	}
 	if pr.retry > 0 {
-		h["Retry-After"] = []string{strconv.Itoa(int(math.Ceil(pr.retry.Seconds())))}
+		h["Retry-After"] = []string{strconv.Itoa(pr.retrySeconds())}
 	}
 	if contentType == typeHTML {
 		h["Content-Security-Policy"] = []string{pagePolicy}

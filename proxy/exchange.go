@@ -43,38 +43,47 @@ func exchangeOf(r *http.Request) *exchange {
 	return x
 }
 
-// serveOutside handles a request on the proxy's own port.
-func (p *Proxy) serveOutside(w http.ResponseWriter, r *http.Request) {
-	p.serveExchange(w, r, nil)
-}
-
 // serveExchange is the one entry of every request. It reads the target, hands
 // a well-formed request to the engine, whose hooks call back serve or connect,
 // and answers the others itself.
-func (p *Proxy) serveExchange(w http.ResponseWriter, r *http.Request, t *tunnel) {
-	x := &exchange{tunnel: t, entry: newEntry(r, t)}
-	x.w = &responseWriter{ResponseWriter: w, raw: &p.raw, replay: r.Method == http.MethodConnect}
-	x.body = &countedBody{ReadCloser: r.Body}
-	r.Body = x.body
-	x.in = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+func (p *Proxy) serveExchange(w http.ResponseWriter, r *http.Request) {
+	p.work.enter()
+	defer p.work.leave()
+	c := connOf(r)
+	c.head.close()
+	x := p.newExchange(c, w, r)
 	defer p.record(x)
 	defer p.recoverExchange(x)
 
-	switch x.err = p.readTarget(x); {
-	case x.err != nil:
+	if x.err = p.readTarget(x); x.err != nil {
 		x.w.writeResponse(p.deny(x))
-	case x.origin == origin.Origin{}: // origin-form on the proxy's own port: a page of ours
-		x.w.writeResponse(p.serve(x))
-	default:
-		x.in.URL = &url.URL{Scheme: x.origin.Scheme, Host: x.origin.Authority(), Path: "/"} // absolute, which is all that goproxy looks at
-		p.engine.ServeHTTP(x.w, x.in)
-		x.w.closeUpgraded()
+		return
 	}
+	x.in.URL = &url.URL{Scheme: x.origin.Scheme, Host: x.origin.Authority(), Path: "/"} // absolute, which is all that goproxy looks at
+	p.engine.ServeHTTP(x.w, x.in)
+	x.w.closeUpgraded()
 	if x.w.cut != nil {
 		// goproxy ends an answer that broke off as if it were whole
 		// (http.go:106); only an aborted connection tells the client.
+		if !r.ProtoAtLeast(1, 1) {
+			reset(c)
+		}
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// newExchange leaves r as it is: net/http looks at its body when the answer
+// begins, to tell whether the connection can be used again.
+func (p *Proxy) newExchange(c *clientConn, w http.ResponseWriter, r *http.Request) *exchange {
+	x := &exchange{tunnel: c.tunnel, entry: newEntry(r, c.tunnel)}
+	x.w = &responseWriter{ResponseWriter: w, in: r, connect: r.Method == http.MethodConnect}
+	if c.tunnel == nil {
+		x.w.raw = &p.raw
+	}
+	x.body = &countedBody{ReadCloser: r.Body, w: x.w}
+	x.in = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+	x.in.Body = x.body
+	return x
 }
 
 func newEntry(r *http.Request, t *tunnel) *audit.Entry {
@@ -83,7 +92,7 @@ func newEntry(r *http.Request, t *tunnel) *audit.Entry {
 		Start:   time.Now(),
 		Proto:   r.Proto,
 		Method:  r.Method,
-		Target:  r.RequestURI,
+		Target:  redactUserinfo(r.RequestURI),
 		Channel: channelOf(r, t),
 	}
 	e.Client, _ = netip.ParseAddrPort(r.RemoteAddr)
@@ -116,10 +125,14 @@ func (p *Proxy) recoverExchange(x *exchange) {
 	x.err = &problem{kind: kindInternal, cause: fmt.Errorf("panic: %v", cause)}
 	x.entry.Decision.Allowed = false
 	p.Log.Error().Str("id", x.entry.ID).Str("panic", fmt.Sprint(cause)).Bytes("stack", debug.Stack()).Msg("exchange panicked")
+	resp := p.deny(x)
+	if x.w.conn != nil {
+		_ = x.w.conn.Close() // net/http leaves a hijacked connection open
+	}
 	if x.w.status != 0 || x.w.conn != nil {
 		panic(http.ErrAbortHandler)
 	}
-	x.w.writeResponse(p.deny(x))
+	x.w.writeResponse(resp)
 }
 
 func sprintf(format string, args []any) string { return fmt.Sprintf(format, args...) }

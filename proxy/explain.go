@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/dunglas/httpsfv"
@@ -18,13 +19,13 @@ import (
 // 9457: the first five are its members, the others are extensions. It is what
 // every form of an answer, and /why, is made from.
 type explanation struct {
-	Type     string `json:"type"`     // absolute URL, one per kind
-	Title    string `json:"title"`    // the same for one kind
-	Status   int    `json:"status"`   //
-	Detail   string `json:"detail"`   // this case, in a sentence
-	Instance string `json:"instance"` // where it can be looked up
+	Type     string `json:"type,omitempty"`     // absolute URL, one per kind; empty where there is no problem
+	Title    string `json:"title"`              // the same for one kind
+	Status   int    `json:"status"`             //
+	Detail   string `json:"detail"`             // this case, in a sentence
+	Instance string `json:"instance,omitempty"` // where it can be looked up; empty where nothing was recorded
 
-	ID       string   `json:"id"`
+	ID       string   `json:"id,omitempty"`
 	Decision string   `json:"decision,omitempty"` // "allowed", "disallowed" or "unreachable"; empty when none was made
 	URL      string   `json:"url,omitempty"`
 	Agent    string   `json:"agent,omitempty"`    // the product token that was decided for
@@ -44,31 +45,37 @@ type explanation struct {
 // maxShown bounds the texts that come from a file or a client.
 const maxShown = 512
 
-// explain puts an exchange and its problem into words. pr is nil for a request
-// that was allowed.
+// explain puts an exchange and its problem into words. pr is nil for one that
+// had none.
 func (p *Proxy) explain(e *audit.Entry, pr *problem) *explanation {
 	out := &explanation{
-		ID:       e.ID,
-		Instance: "http://" + Host + "/why?id=" + e.ID,
-		Tokens:   append(append([]string(nil), e.Tokens.Main...), e.Tokens.Also...),
+		ID:     e.ID,
+		Tokens: append(append([]string(nil), e.Tokens.Main...), e.Tokens.Also...),
+	}
+	if e.ID != "" {
+		out.Instance = "http://" + Host + "/why?id=" + e.ID
 	}
 	if e.Origin != "" {
 		out.URL = e.Origin + shown(e.Target)
-		if e.Channel == audit.Connect {
-			out.URL = e.Origin
-			out.Note = "The tunnel is not read, so the origin as a whole was decided on, by the rules for its path /."
-		}
 	}
-	if pr == nil {
-		out.Type, out.Title, out.Status = typeOf("allowed"), "Allowed", http.StatusOK
-	} else {
-		out.Type, out.Title, out.Status = typeOf(pr.kind.name), pr.kind.title, pr.kind.status
-		out.Retry = int(pr.retry / time.Second)
-		out.Remedy = remedies[pr.kind]
+	if e.Origin != "" && e.Channel == audit.Connect {
+		out.URL = e.Origin
 	}
 	out.addDecision(e)
-	if out.Detail = sentence(e.Decision.String()); pr != nil && pr.kind != kindDisallowed {
+	switch {
+	case pr != nil:
+		out.Type, out.Title, out.Status = typeOf(pr.kind.name), pr.kind.title, pr.kind.status
+		out.Remedy, out.Retry = remedies[pr.kind], pr.retrySeconds()
 		out.Detail = sentence(pr.Error())
+	case e.Verdict != audit.Answered:
+		out.Title, out.Status = "Allowed", http.StatusOK
+		out.Detail = sentence(e.Decision.String())
+	case e.Channel == audit.Connect:
+		out.Title, out.Status = "Tunnel", http.StatusOK
+		out.Detail = "The tunnel was opened to look inside: each request in it is decided on by itself."
+	default:
+		out.Title, out.Status = "Page of heed's own", http.StatusOK
+		out.Detail = "Heed answered this itself, so that no robots.txt was asked."
 	}
 	return out
 }
@@ -93,6 +100,9 @@ func (out *explanation) addDecision(e *audit.Entry) {
 		out.Robots, out.Access = s.URL, s.Access.String()
 		if !s.Fetched.IsZero() {
 			out.Fetched = s.Fetched.UTC().Format(time.RFC3339)
+		}
+		if e.Channel == audit.Connect {
+			out.Note = "The tunnel is not read, so the origin as a whole was decided on, by the rules for its path /."
 		}
 		if !s.StaleSince.IsZero() {
 			out.Note = "The origin's robots.txt is unreachable since " + s.StaleSince.UTC().Format(time.RFC3339) + "; the last good copy is used on."
@@ -139,10 +149,16 @@ func sentence(s string) string {
 	return s
 }
 
-// shown makes foreign octets fit for people: bounded, UTF-8, without controls.
+// shown makes foreign octets fit for people and their terminals: bounded,
+// UTF-8, and nothing in it that is not seen, such as controls and marks that
+// turn the direction of writing.
 func shown(s string) string {
 	if len(s) > maxShown {
-		s = s[:maxShown] + "…"
+		end := maxShown
+		for end > maxShown-utf8.UTFMax && !utf8.RuneStart(s[end]) {
+			end-- // not within a character
+		}
+		s = s[:end] + "…"
 	}
 	if clean(s) {
 		return s
@@ -150,9 +166,11 @@ func shown(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if r < ' ' || r == 0x7f || r == utf8.RuneError && n == 1 {
-			fmt.Fprintf(&b, "%%%02X", s[i])
-			i++
+		if !unicode.IsPrint(r) || r == utf8.RuneError && n == 1 {
+			for range n {
+				fmt.Fprintf(&b, "%%%02X", s[i])
+				i++
+			}
 			continue
 		}
 		b.WriteString(s[i : i+n])

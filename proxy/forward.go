@@ -45,6 +45,7 @@ func (p *Proxy) forward(x *exchange) *http.Response {
 	}
 	asked := time.Now()
 	resp, err := p.transport.RoundTrip(out)
+	x.w.endInterim()
 	x.entry.OriginWait = time.Since(asked)
 	if err != nil {
 		return p.failed(x, err)
@@ -89,7 +90,7 @@ func (p *Proxy) outgoing(x *exchange) (*http.Request, error) {
 	}
 	trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, fields textproto.MIMEHeader) error {
 		if code != http.StatusContinue { // the client's own 100 is sent when its body is read
-			x.w.informational(code, endToEnd(http.Header(fields)))
+			x.w.writeInterim(code, endToEnd(http.Header(fields)))
 		}
 		return nil
 	}}
@@ -103,10 +104,22 @@ func checkAnswer(x *exchange, resp *http.Response) error {
 		if !isWebSocket(x.in.Header) || !isWebSocket(resp.Header) {
 			return &problem{kind: kindBadAnswer, cause: errors.New("the origin switched protocols (101) though nobody asked for it")}
 		}
-	case resp.StatusCode < 200 || resp.StatusCode > 999:
-		return &problem{kind: kindBadAnswer, cause: fmt.Errorf("the origin answered with the status %d, which does not exist", resp.StatusCode)}
+	case resp.StatusCode < 200:
+		return &problem{kind: kindBadAnswer, cause: fmt.Errorf("the origin answered with the status %03d, which does not exist", resp.StatusCode)}
+	case !versionSpoken(resp):
+		return &problem{kind: kindBadAnswer, cause: fmt.Errorf("the origin answered in %s, which was not asked for", resp.Proto)}
 	}
 	return nil
+}
+
+// versionSpoken reports whether an answer is of the version that is spoken on
+// its connection: net/http takes the words "HTTP/2.0" and "HTTP/0.9" for what
+// they say.
+func versionSpoken(resp *http.Response) bool {
+	if resp.TLS != nil && resp.TLS.NegotiatedProtocol == "h2" {
+		return resp.ProtoMajor == 2
+	}
+	return resp.ProtoMajor == 1
 }
 
 // incoming makes the answer fit for the client.
@@ -115,6 +128,9 @@ func (p *Proxy) incoming(x *exchange, resp *http.Response) {
 	resp.Header = endToEnd(resp.Header)
 	p.addVia(resp.Header, resp.ProtoMajor, resp.ProtoMinor)
 	delete(resp.Header, "Alt-Svc") // it would lead the client past this proxy, over HTTP/3
+	if len(resp.Trailer) > 0 && x.in.ProtoMajor == 1 && wantsTrailers(x.in.Header) {
+		delete(resp.Header, "Content-Length") // HTTP/1.1 has trailers behind chunks alone, HTTP/2 has both
+	}
 	x.w.forwarded = true
 	if upgraded {
 		resp.Header["Connection"], resp.Header["Upgrade"] = []string{"Upgrade"}, []string{"websocket"}

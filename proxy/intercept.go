@@ -1,38 +1,46 @@
 package proxy
 
 import (
-	"context"
 	"crypto/tls"
-	"errors"
-	"net"
-	"net/http"
-	"sync"
+	"fmt"
+	"strings"
+	"time"
+
+	"heed/internal/origin"
 )
 
-// insideServers serve the requests inside accepted CONNECTs, with and without
-// TLS. They are net/http's own servers behind a listener that is fed with
-// hijacked connections, which gives HTTP/2, time limits, 100-continue and
-// Shutdown. goproxy's interception has none of these, and a panic in it ends
-// the process (https.go:524).
-type insideServers struct {
-	plain, tls             *feed
-	plainServer, tlsServer *http.Server
+// intercept takes the handshake of a client with heed's certificate and hands
+// what is inside to the server. The handshake is made here, and not by the
+// server, so that a client that does not trust heed is known by its origin.
+func (p *Proxy) intercept(x *exchange, client *rawConn, t *tunnel) {
+	below := &clientConn{Conn: client, proxy: p, tunnel: t}
+	below.head.close() // it is TLS: there is no request to look after
+	secure := tls.Server(below, p.inside.tls)
+	if err := secure.HandshakeContext(x.in.Context()); err != nil {
+		x.entry.Err = "TLS with the client: " + err.Error()
+		p.refused(t.origin, err)
+		_ = client.Close()
+		return
+	}
+	_ = client.SetDeadline(time.Time{})
+	state := secure.ConnectionState()
+	if state.NegotiatedProtocol == "h2" {
+		p.inside.feed.deliver(secure)
+		return
+	}
+	p.inside.feed.deliver(&secureConn{&clientConn{Conn: secure, proxy: p, tunnel: t}, state})
 }
 
-func (p *Proxy) newInside() insideServers {
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p.serveExchange(w, r, r.Context().Value(tunnelKey{}).(*tunnel))
-	})
-	in := insideServers{plain: newFeed(), tls: newFeed(), plainServer: p.newServer(handler), tlsServer: p.newServer(handler)}
-	in.tlsServer.TLSConfig = &tls.Config{
-		MinVersion:     tls.VersionTLS12,
-		NextProtos:     []string{"h2", "http/1.1"},
-		GetCertificate: p.leaf,
+// refused reports a handshake that failed. One cause matters to people: a
+// client that does not trust heed's CA.
+func (p *Proxy) refused(o origin.Origin, err error) {
+	if !strings.Contains(err.Error(), "remote error: tls:") || !strings.Contains(err.Error(), "certificate") {
+		p.Log.Debug().Err(err).Stringer("origin", o).Msg("TLS handshake with a client failed")
+		return
 	}
-	for _, s := range []*http.Server{in.plainServer, in.tlsServer} {
-		s.ConnContext = withTunnel
-	}
-	return in
+	p.Log.Warn().Err(err).Stringer("origin", o).
+		Str("hint", "the client does not trust heed's CA: see `heed env`, `heed ca export`, or http://"+Host+"/").
+		Msg("client refused heed's certificate")
 }
 
 // leaf returns the certificate for the host that the client believes it talks
@@ -41,81 +49,28 @@ func (p *Proxy) newInside() insideServers {
 func (p *Proxy) leaf(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	name := hello.ServerName
 	if name == "" {
-		fed, ok := hello.Conn.(*fedConn)
+		c, ok := hello.Conn.(*clientConn)
 		if !ok {
 			return nil, errNotOurPath
 		}
-		name = fed.tunnel.origin.Host
+		name = c.tunnel.origin.Host
 	}
 	return p.Leaves.Certificate(name)
 }
 
-type tunnelKey struct{}
-
-// withTunnel lets a request know the CONNECT it came in through.
-func withTunnel(ctx context.Context, c net.Conn) context.Context {
-	if secure, ok := c.(*tls.Conn); ok {
-		c = secure.NetConn()
-	}
-	return context.WithValue(ctx, tunnelKey{}, c.(*fedConn).tunnel)
-}
-
-// feed is a net.Listener whose connections are delivered by hand.
-type feed struct {
-	conns chan net.Conn
-	done  chan struct{}
-	once  sync.Once
-}
-
-// fedConn is an accepted CONNECT's connection.
-type fedConn struct {
-	*rawConn
-	tunnel *tunnel
-}
-
-func newFeed() *feed { return &feed{conns: make(chan net.Conn), done: make(chan struct{})} }
-
-// deliver hands a connection to the server, or closes it when that has ended.
-func (f *feed) deliver(c *rawConn, t *tunnel) {
-	select {
-	case f.conns <- &fedConn{c, t}:
-	case <-f.done:
-		_ = c.Close()
-	}
-}
-
-func (f *feed) Accept() (net.Conn, error) {
-	select {
-	case c := <-f.conns:
-		return c, nil
-	case <-f.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (f *feed) Close() error {
-	f.once.Do(func() { close(f.done) })
-	return nil
-}
-
-func (f *feed) Addr() net.Addr { return feedAddr{} }
-
-type feedAddr struct{}
-
-func (feedAddr) Network() string { return "tunnel" }
-func (feedAddr) String() string  { return "inside a CONNECT" }
-
-// serve returns when the servers have been shut down.
-func (in insideServers) serve() error {
-	ended := make(chan error, 2)
-	go func() { ended <- in.plainServer.Serve(in.plain) }()
-	go func() { ended <- in.tlsServer.ServeTLS(in.tls, "", "") }()
-	return errors.Join(closed(<-ended), closed(<-ended))
-}
-
-func closed(err error) error {
-	if errors.Is(err, http.ErrServerClosed) {
+// checkServerName refuses a TLS connection whose SNI is not the CONNECT's
+// host: the client would be shown one name and served another. A client that
+// connected to an address has no name to send.
+func (t *tunnel) checkServerName(sni string) error {
+	if sni == "" {
 		return nil
 	}
-	return err
+	o, err := origin.Parse("https", sni)
+	if err != nil {
+		return fmt.Errorf("TLS server name %q: %w", sni, err)
+	}
+	if o.Host != t.origin.Host {
+		return fmt.Errorf("TLS server name %q inside a tunnel to %q: they must be the same", o.Host, t.origin.Host)
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"strings"
 	"syscall"
@@ -26,24 +27,28 @@ type kind struct {
 }
 
 var (
-	kindDisallowed    = &kind{"disallowed", 403, "http_request_denied", "Disallowed by robots.txt", false}
-	kindUnreachable   = &kind{"robots-unreachable", 503, "http_request_denied", "robots.txt is unreachable", false}
-	kindRobotsPending = &kind{"robots-pending", 503, "http_request_denied", "robots.txt has not arrived yet", false}
-	kindClientRefused = &kind{"client-refused", 403, "http_request_denied", "Client may not use this proxy", false}
-	kindPortRefused   = &kind{"port-refused", 403, "http_request_denied", "Port may not be tunnelled to", false}
-	kindTLSDenied     = &kind{"https-denied", 403, "http_request_denied", "https is denied by configuration", false}
-	kindBadRequest    = &kind{"bad-request", 400, "http_request_error", "Malformed request", false}
-	kindURITooLong    = &kind{"uri-too-long", 414, "http_request_error", "Request target too long", false}
-	kindNestedConnect = &kind{"nested-connect", 405, "http_request_error", "CONNECT inside a tunnel", false}
-	kindLoop          = &kind{"loop", 508, "proxy_loop_detected", "Loop detected", false}
-	kindInternal      = &kind{"internal", 500, "proxy_internal_error", "heed failed", false}
-	kindOverload      = &kind{"overload", 503, "proxy_internal_error", "heed has run out of resources", false}
-	kindNoSuchPage    = &kind{"no-such-page", 404, "http_request_error", "No such page", false}
+	kindDisallowed     = &kind{"disallowed", 403, "http_request_denied", "Disallowed by robots.txt", false}
+	kindUnreachable    = &kind{"robots-unreachable", 503, "http_request_denied", "robots.txt is unreachable", false}
+	kindRobotsPending  = &kind{"robots-pending", 503, "http_request_denied", "robots.txt has not arrived yet", false}
+	kindClientRefused  = &kind{"client-refused", 403, "http_request_denied", "Client may not use this proxy", false}
+	kindPortRefused    = &kind{"port-refused", 403, "http_request_denied", "Port may not be tunnelled to", false}
+	kindTLSDenied      = &kind{"https-denied", 403, "http_request_denied", "https is denied by configuration", false}
+	kindBadRequest     = &kind{"bad-request", 400, "http_request_error", "Malformed request", false}
+	kindURITooLong     = &kind{"uri-too-long", 414, "http_request_error", "Request target too long", false}
+	kindNestedConnect  = &kind{"nested-connect", 405, "http_request_error", "CONNECT inside a tunnel", false}
+	kindLoop           = &kind{"loop", 508, "proxy_loop_detected", "Loop detected", false}
+	kindHeaderTooLarge = &kind{"header-too-large", 431, "http_request_error", "Header too large", false}
+	kindTransferCoding = &kind{"transfer-coding", 501, "http_request_error", "Unknown transfer coding", false}
+	kindVersion        = &kind{"http-version", 505, "http_request_error", "HTTP version not supported", false}
+	kindInternal       = &kind{"internal", 500, "proxy_internal_error", "heed failed", false}
+	kindOverload       = &kind{"overload", 503, "proxy_internal_error", "heed has run out of resources", false}
+	kindNoSuchPage     = &kind{"no-such-page", 404, "http_request_error", "No such page", false}
 
 	kindAddress        = &kind{"address-prohibited", 403, "destination_ip_prohibited", "Address may not be connected to", false}
 	kindDNS            = &kind{"dns-error", 502, "dns_error", "Origin's name did not resolve", true}
 	kindDNSTimeout     = &kind{"dns-timeout", 504, "dns_timeout", "Name service did not answer", true}
 	kindRefused        = &kind{"connection-refused", 502, "connection_refused", "Origin refused the connection", true}
+	kindUnroutable     = &kind{"unroutable", 502, "destination_ip_unroutable", "No route to the origin", true}
 	kindConnectTimeout = &kind{"connection-timeout", 504, "connection_timeout", "Origin could not be connected to in time", true}
 	kindCertificate    = &kind{"tls-certificate", 502, "tls_certificate_error", "Origin's certificate was not accepted", true}
 	kindTLSAlert       = &kind{"tls-alert", 502, "tls_alert_received", "Origin refused the TLS connection", true}
@@ -67,6 +72,9 @@ type problem struct {
 
 func (p *problem) Error() string { return p.cause.Error() }
 func (p *problem) Unwrap() error { return p.cause }
+
+// retrySeconds is retry as Retry-After has it: never too early.
+func (p *problem) retrySeconds() int { return int(math.Ceil(p.retry.Seconds())) }
 
 // problemOf is the one place where an error becomes a kind. The first row that
 // fits counts, so the exact causes stand before the general ones.
@@ -113,9 +121,10 @@ var causes = []struct {
 		var t net.Error
 		return errors.As(err, &t) && t.Timeout()
 	}},
-	{kindRefused, func(err error) bool {
+	{kindUnroutable, func(err error) bool {
 		return errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
 	}},
+	{kindTerminated, func(err error) bool { return strings.Contains(err.Error(), "http: server closed idle connection") }}, // nor for this
 	{kindTerminated, func(err error) bool {
 		return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
 	}},

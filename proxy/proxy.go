@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"sync"
 	"time"
 
 	"github.com/elazarl/goproxy"
@@ -55,12 +54,11 @@ type Config struct {
 	AllowClient func(netip.Addr) bool                // who may use the proxy; nil: loopback alone
 	Roots       *x509.CertPool                       // what origins' certificates are verified with; nil: the system's
 
-	Name    string                // the deployment, in Proxy-Status; default "heed"
-	Version string                // shown on the start page
-	Recent  *audit.Recent         // where /why finds decisions; nil: a new one
-	Record  func(*audit.Entry)    // sees every exchange once, when it ended; nil: nobody
-	Log     zerolog.Logger        // for what is not an exchange
-	Refused func(o origin.Origin) // a client did not accept heed's certificate; nil: nobody
+	Name    string             // the deployment, in Proxy-Status; default "heed"
+	Version string             // shown on the start page
+	Recent  *audit.Recent      // where /why finds decisions; nil: a new one
+	Record  func(*audit.Entry) // sees every exchange once, when it ended; nil: nobody
+	Log     zerolog.Logger     // for what is not an exchange
 
 	Wait     time.Duration // patience for a robots.txt not yet known; default 10 s
 	Timeouts Timeouts
@@ -89,9 +87,9 @@ type Proxy struct {
 	transport *http.Transport
 	via       string // this instance's received-by name, by which it knows a loop
 	outer     *http.Server
-	inside    insideServers
+	inside    inside
 	raw       tracker // hijacked connections, which no http.Server ends
-	closeOnce sync.Once
+	work      work
 }
 
 // New returns a Proxy. It does no I/O; Serve does.
@@ -100,7 +98,7 @@ func New(c Config) *Proxy {
 	p.via = p.Name + "-" + xid.New().String()[12:]
 	p.transport = p.newTransport()
 	p.engine = p.newEngine()
-	p.outer = p.newServer(http.HandlerFunc(p.serveOutside))
+	p.outer = p.newServer()
 	p.inside = p.newInside()
 	return p
 }
@@ -120,9 +118,6 @@ func withDefaults(c Config) Config {
 	}
 	if c.Record == nil {
 		c.Record = func(*audit.Entry) {}
-	}
-	if c.Refused == nil {
-		c.Refused = func(origin.Origin) {}
 	}
 	c.Name = or(c.Name, "heed")
 	c.Wait = or(c.Wait, 10*time.Second)
@@ -158,7 +153,7 @@ func (p *Proxy) newEngine() *goproxy.ProxyHttpServer {
 		return r, p.serve(exchangeOf(r))
 	})
 	e.OnRequest().HandleConnectFunc(func(_ string, ctx *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {
-		return p.connect(exchangeOf(ctx.Req), ctx)
+		return p.connect(exchangeOf(ctx.Req))
 	})
 	return e
 }

@@ -19,14 +19,20 @@ type tracker struct {
 // too early, and can close one direction where the network can.
 type rawConn struct {
 	net.Conn
-	early   []byte // to be read first; only the reading goroutine touches it
-	sent    atomic.Int64
-	tracker *tracker
-	once    sync.Once
+	early    []byte // to be read first; only the reading goroutine touches it
+	received atomic.Int64
+	sent     atomic.Int64
+	tracker  *tracker // nil: not tracked
+	once     sync.Once
 }
 
+// track returns c as a rawConn that the tracker knows until it is closed; a
+// nil tracker knows nothing.
 func (t *tracker) track(c net.Conn) *rawConn {
 	rc := &rawConn{Conn: c, tracker: t}
+	if t == nil {
+		return rc
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.conns == nil {
@@ -37,6 +43,9 @@ func (t *tracker) track(c net.Conn) *rawConn {
 }
 
 func (t *tracker) drop(c *rawConn) {
+	if t == nil {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.conns, c)
@@ -81,35 +90,36 @@ func (t *tracker) drain(ctx context.Context) {
 	}
 }
 
+// Read reads what was read too early, then from the connection.
 func (c *rawConn) Read(p []byte) (int, error) {
-	if len(c.early) > 0 {
-		n := copy(p, c.early)
-		if c.early = c.early[n:]; len(c.early) == 0 {
-			c.early = nil
-		}
-		return n, nil
+	if len(c.early) == 0 {
+		n, err := c.Conn.Read(p)
+		c.received.Add(int64(n))
+		return n, err
 	}
-	return c.Conn.Read(p)
+	n := copy(p, c.early)
+	if c.early = c.early[n:]; len(c.early) == 0 {
+		c.early = nil
+	}
+	c.received.Add(int64(n))
+	return n, nil
 }
 
+// Write writes and counts.
 func (c *rawConn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	c.sent.Add(int64(n))
 	return n, err
 }
 
+// Close ends both directions.
 func (c *rawConn) Close() error {
 	c.once.Do(func() { c.tracker.drop(c) })
 	return c.Conn.Close()
 }
 
-// CloseWrite sends the end of one direction, as a TCP connection can.
-func (c *rawConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return c.Close()
-}
+// CloseWrite sends the end of one direction, as TCP and TLS can.
+func (c *rawConn) CloseWrite() error { return closeWrite(c.Conn) }
 
 // first returns the first octet without taking it away.
 func (c *rawConn) first() (byte, error) {

@@ -1,23 +1,32 @@
 package proxy
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"heed/internal/audit"
 )
 
 // record completes the exchange's entry and hands it on. It runs last, for
-// every exchange, also one that panicked.
+// every exchange, also one that panicked; nobody writes to the entry after it.
 func (p *Proxy) record(x *exchange) {
 	e := x.entry
 	e.Duration = time.Since(e.Start)
-	e.BytesIn = x.body.n
+	e.BytesIn += x.body.n.Load()
+	e.BytesOut += x.w.written
+	if c := x.w.conn; c != nil && e.Verdict != audit.Answered { // else the exchanges inside count
+		e.BytesIn += c.received.Load()
+		e.BytesOut += c.sent.Load()
+	}
 	if x.w.status != 0 {
 		e.Status = x.w.status
 	}
-	e.BytesOut += x.w.written
-	if x.w.cut != nil && e.Err == "" {
-		e.Err = "reading the origin's answer: " + x.w.cut.Error()
+	if cut := x.w.cut; cut != nil && e.Err == "" {
+		e.Err = "reading the origin's answer: " + cut.Error()
+		if errors.Is(cut, context.Canceled) {
+			e.Reason = kindClientGone.name
+		}
 	}
 	if e.Reason == "" {
 		e.Reason = "allowed"

@@ -12,7 +12,6 @@ import (
 	"heed/internal/agent"
 	"heed/internal/audit"
 	"heed/internal/origin"
-	"heed/policy"
 )
 
 // status serves heed's own pages: http://heed.internal/ through the proxy, or
@@ -68,7 +67,7 @@ func (p *Proxy) whyURL(x *exchange, q url.Values) *http.Response {
 		return p.noSuchPage(x, fmt.Errorf("ask /why?id=ID or /why?url=URL&agent=USER-AGENT: %w", err))
 	}
 	e := &audit.Entry{
-		ID: x.entry.ID, Origin: asked.origin.String(), Target: asked.target,
+		Origin: asked.origin.String(), Target: asked.target,
 		Tokens: agent.Tokens(q["agent"]),
 	}
 	if err := p.foretell(x.in.Context(), asked.origin, e); err != nil {
@@ -93,13 +92,10 @@ func (p *Proxy) foretell(ctx context.Context, o origin.Origin, e *audit.Entry) e
 // problemOfEntry is what a recorded exchange was answered with; nil when it
 // was allowed.
 func problemOfEntry(e *audit.Entry) *problem {
-	switch {
-	case e.Reason != "" && e.Reason != "allowed" && e.Reason != kindDisallowed.name && e.Reason != kindUnreachable.name:
-		if k := kindNamed(e.Reason); k != nil {
-			return &problem{kind: k, cause: errors.New(e.Err)}
-		}
-		return nil
-	case e.Decision.Allowed && e.Decision.Reason != policy.Reason(0):
+	switch k := kindNamed(e.Reason); {
+	case k != nil && k != kindDisallowed && k != kindUnreachable:
+		return &problem{kind: k, cause: errors.New(e.Err)}
+	case e.Decision.Allowed || e.Verdict == audit.Answered:
 		return nil
 	default:
 		return denialOf(e)
@@ -149,8 +145,8 @@ func (p *Proxy) download(x *exchange, contentType, name string, body []byte) *ht
 // kinds are all ways to end, for looking one up by name.
 var kinds = []*kind{
 	kindDisallowed, kindUnreachable, kindRobotsPending, kindClientRefused, kindPortRefused, kindTLSDenied,
-	kindBadRequest, kindURITooLong, kindNestedConnect, kindLoop, kindInternal, kindOverload, kindNoSuchPage,
-	kindAddress, kindDNS, kindDNSTimeout, kindRefused, kindConnectTimeout, kindCertificate, kindTLSAlert,
+	kindBadRequest, kindURITooLong, kindNestedConnect, kindHeaderTooLarge, kindTransferCoding, kindVersion, kindLoop, kindInternal, kindOverload, kindNoSuchPage,
+	kindAddress, kindDNS, kindDNSTimeout, kindRefused, kindUnroutable, kindConnectTimeout, kindCertificate, kindTLSAlert,
 	kindTLS, kindAnswerTimeout, kindTerminated, kindBadAnswer, kindClientGone,
 }
 

@@ -16,7 +16,7 @@ import (
 func (p *Proxy) readTarget(x *exchange) error {
 	r := x.in
 	if len(r.RequestURI) > p.Limits.URL {
-		x.entry.Target = r.RequestURI[:256] + "…"
+		x.entry.Target = x.entry.Target[:min(256, len(x.entry.Target))] + "…"
 		return &problem{kind: kindURITooLong, cause: fmt.Errorf("the request-target has %d octets, more than the %d that are allowed (limits.url)", len(r.RequestURI), p.Limits.URL)}
 	}
 	var err error
@@ -35,10 +35,7 @@ func (p *Proxy) readTarget(x *exchange) error {
 	if err != nil {
 		return &problem{kind: kindBadRequest, cause: err}
 	}
-	x.entry.Target = x.target
-	if x.origin != (origin.Origin{}) {
-		x.entry.Origin = x.origin.String()
-	}
+	x.entry.Target, x.entry.Origin = x.target, x.origin.String()
 	return nil
 }
 
@@ -47,15 +44,16 @@ func (p *Proxy) readTarget(x *exchange) error {
 // looked at.
 func (x *exchange) readAuthority() error {
 	target := x.in.RequestURI
+	shown := redactUserinfo(target)
 	if strings.ContainsAny(target, "/?#") {
-		return fmt.Errorf("CONNECT target %q must be HOST:PORT alone", target)
+		return fmt.Errorf("CONNECT target %q must be HOST:PORT alone", shown)
 	}
 	if x.in.ContentLength > 0 || len(x.in.TransferEncoding) > 0 {
 		return errors.New("CONNECT has a body, which has no meaning (RFC 9110 §9.3.6)")
 	}
 	colon := strings.LastIndexByte(target, ':')
 	if colon < 0 || strings.HasSuffix(target, "]") || colon == len(target)-1 {
-		return fmt.Errorf("CONNECT target %q has no port; write for example %s:443", target, strings.TrimSuffix(target, ":"))
+		return fmt.Errorf("CONNECT target %q has no port; write for example %s:443", shown, strings.TrimSuffix(shown, ":"))
 	}
 	scheme := "https"
 	if target[colon+1:] == "80" {
@@ -63,7 +61,7 @@ func (x *exchange) readAuthority() error {
 	}
 	var err error
 	if x.origin, err = origin.Parse(scheme, target); err != nil {
-		return fmt.Errorf("CONNECT target %q: %w", target, err)
+		return fmt.Errorf("CONNECT target %q: %w", shown, err)
 	}
 	x.target = x.origin.Addr()
 	return nil
@@ -115,7 +113,7 @@ func (x *exchange) readOrigin(scheme string) error {
 func (x *exchange) readAbsolute(raw string) error {
 	scheme, rest, ok := strings.Cut(raw, "://")
 	if !ok {
-		return fmt.Errorf("request-target %q is not an absolute URL such as http://a.example/", raw)
+		return fmt.Errorf("request-target %q is not an absolute URL such as http://a.example/", redactUserinfo(raw))
 	}
 	end := strings.IndexAny(rest, "/?#\\")
 	if end < 0 {
@@ -132,6 +130,9 @@ func (x *exchange) readAbsolute(raw string) error {
 	return checkTarget(x.target)
 }
 
+// ownOrigin is that of heed's own pages.
+var ownOrigin = origin.Origin{Scheme: "http", Host: Host, Port: "80"}
+
 // readOwnPage takes the origin-form on the proxy's own port, as a browser
 // sends that was pointed at it. Only a Host that names this machine is
 // answered, so that no web site can read heed's pages by DNS rebinding.
@@ -139,7 +140,7 @@ func (x *exchange) readOwnPage() error {
 	host := x.in.Host
 	if o, err := origin.Parse("http", host); err == nil {
 		if o.Host == Host || o.Host == "localhost" || isAddress(o.Host) {
-			x.target = x.in.RequestURI
+			x.origin, x.target = ownOrigin, x.in.RequestURI
 			return checkTarget(x.target)
 		}
 	}
@@ -171,17 +172,22 @@ func hex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
-// redactUserinfo keeps credentials of a URL out of answers and logs.
+// redactUserinfo keeps credentials out of answers and logs: what stands before
+// the @ of an authority, in an absolute URL or alone as CONNECT has it.
 func redactUserinfo(raw string) string {
-	scheme, rest, _ := strings.Cut(raw, "://")
-	end := strings.IndexAny(rest, "/?#")
-	if end < 0 {
-		end = len(rest)
+	start := 0
+	if scheme := strings.Index(raw, "://"); scheme >= 0 {
+		start = scheme + len("://")
 	}
-	if at := strings.LastIndexByte(rest[:end], '@'); at >= 0 {
-		return scheme + "://…" + rest[at:]
+	end := len(raw)
+	if i := strings.IndexAny(raw[start:], "/?#"); i >= 0 {
+		end = start + i
 	}
-	return raw
+	at := strings.LastIndexByte(raw[start:end], '@')
+	if at < 0 {
+		return raw
+	}
+	return raw[:start] + "…" + raw[start+at:]
 }
 
 // outURL returns the URL that makes net/http send target byte for byte: it

@@ -2,68 +2,55 @@ package proxy
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net"
-	"strings"
+	"os"
+	"sync/atomic"
 	"time"
-
-	"heed/internal/origin"
 )
 
-// checkServerName refuses a TLS connection whose SNI is not the CONNECT's
-// host: the client would be shown one name and served another. A client that
-// connected to an address has no name to send.
-func (t *tunnel) checkServerName(sni string) error {
-	if sni == "" {
-		return nil
-	}
-	o, err := origin.Parse("https", sni)
-	if err != nil {
-		return fmt.Errorf("TLS server name %q: %w", sni, err)
-	}
-	if !strings.EqualFold(o.Host, t.origin.Host) {
-		return fmt.Errorf("TLS server name %q inside a tunnel to %q: they must be the same", o.Host, t.origin.Host)
-	}
-	return nil
-}
+// quietFor is how many idle times an unread tunnel may be quiet. What is in it
+// may be a connection that its ends keep for later, as browsers do.
+const quietFor = 5
 
 // relay copies both directions of an unread tunnel until both have ended, or
-// nothing moved for the idle time.
-func (p *Proxy) relay(x *exchange, client *rawConn, upstream net.Conn) {
-	done := make(chan int64, 1)
+// nothing moved in either for the idle time.
+func (p *Proxy) relay(client, upstream net.Conn) {
+	var moved atomic.Int64 // when something last did, in either direction; Unix nanoseconds
+	moved.Store(time.Now().UnixNano())
+	done := make(chan struct{})
 	go func() {
-		n := p.copyHalf(upstream, client)
-		done <- n
+		defer close(done)
+		p.copyHalf(upstream, client, &moved)
 	}()
-	p.copyHalf(client, upstream)
-	x.entry.BytesIn = <-done
+	p.copyHalf(client, upstream, &moved)
+	<-done
 	_ = client.Close()
-	x.entry.BytesOut = client.sent.Load()
+	_ = upstream.Close()
 }
 
 // copyHalf copies one direction and passes its end on. Any other end closes
-// both, so that the other direction does not wait for ever.
-func (p *Proxy) copyHalf(dst, src net.Conn) int64 {
+// both connections, so that the other direction does not wait for ever.
+func (p *Proxy) copyHalf(dst, src net.Conn, moved *atomic.Int64) {
 	buf := buffers.Get().(*[32 << 10]byte)
 	defer buffers.Put(buf)
-	var total int64
+	quiet := p.Timeouts.Idle * quietFor
 	for {
-		_ = src.SetReadDeadline(time.Now().Add(p.Timeouts.Idle * 5))
+		_ = src.SetReadDeadline(time.Unix(0, moved.Load()).Add(quiet))
 		n, err := src.Read(buf[:])
 		if n > 0 {
+			moved.Store(time.Now().UnixNano())
 			_ = dst.SetWriteDeadline(time.Now().Add(p.Timeouts.Idle))
-			m, writeErr := dst.Write(buf[:n])
-			total += int64(m)
-			if writeErr != nil {
+			if _, writeErr := dst.Write(buf[:n]); writeErr != nil {
 				break
 			}
+			moved.Store(time.Now().UnixNano())
 		}
-		if errors.Is(err, io.EOF) {
-			if half, ok := dst.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
-				return total
-			}
-			break
+		if errors.Is(err, os.ErrDeadlineExceeded) && time.Since(time.Unix(0, moved.Load())) < quiet {
+			continue // the other direction moved meanwhile
+		}
+		if errors.Is(err, io.EOF) && closeWrite(dst) == nil {
+			return
 		}
 		if err != nil {
 			break
@@ -71,5 +58,20 @@ func (p *Proxy) copyHalf(dst, src net.Conn) int64 {
 	}
 	_ = dst.Close()
 	_ = src.Close()
-	return total
+}
+
+// lingerTime and lingerOctets bound what is read of a request that has been
+// answered.
+const (
+	lingerTime   = time.Second
+	lingerOctets = 256 << 10
+)
+
+// linger ends a connection on which something was answered though not all of
+// the request was read: closed at once, the answer would be lost to a reset.
+func linger(c net.Conn) {
+	if closeWrite(c) == nil {
+		_ = c.SetReadDeadline(time.Now().Add(lingerTime))
+		_, _ = io.CopyN(io.Discard, c, lingerOctets) // whatever ends it
+	}
 }

@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // responseWriter stands between goproxy and net/http's ResponseWriter. It
@@ -17,25 +19,26 @@ import (
 // that are tracked and have lost nothing.
 type responseWriter struct {
 	http.ResponseWriter
-	raw    *tracker
-	replay bool // a CONNECT: goproxy drops what Hijack had buffered (https.go:276)
+	in      *http.Request
+	raw     *tracker // for hijacked connections; nil inside a tunnel, which is tracked already
+	connect bool
 
 	status    int
 	written   int64
-	forwarded bool        // the answer is an origin's: nothing is added to it
-	stream    bool        // its length is unknown: each read is passed on at once
-	cut       error       // why the origin's answer broke off
-	conn      *rawConn    // set by Hijack
-	early     sync.Mutex  // guards Header against 1xx answers, which come on another goroutine
-	begun     atomic.Bool // the final answer has begun: no 1xx after it
+	forwarded bool     // the answer is an origin's: nothing is added to it
+	stream    bool     // its length is unknown: each read is passed on at once
+	cut       error    // why the origin's answer broke off
+	conn      *rawConn // set by Hijack
+
+	sending     sync.Mutex // a timer may flush the header
+	interim     sync.Mutex // 1xx answers come on other goroutines than the final one
+	interimOver bool       // the final answer has begun, or there will be none of the origin's
 }
 
 // WriteHeader begins the answer. net/http adds a Date and sniffs a
 // Content-Type unless the key is there with no value.
 func (w *responseWriter) WriteHeader(status int) {
-	w.begun.Store(true)
-	w.early.Lock()
-	defer w.early.Unlock()
+	w.endInterim()
 	w.status = status
 	if h := w.Header(); w.forwarded {
 		for _, name := range [...]string{"Date", "Content-Type"} {
@@ -46,31 +49,72 @@ func (w *responseWriter) WriteHeader(status int) {
 		w.stream = len(h["Content-Length"]) == 0
 	}
 	w.ResponseWriter.WriteHeader(status)
+	if w.stream && status != http.StatusSwitchingProtocols {
+		w.Flush() // the first octet of the body may be long in coming
+	}
 }
 
-// informational passes a 1xx answer on, unless the final one has begun.
-func (w *responseWriter) informational(status int, fields http.Header) {
-	w.early.Lock()
-	defer w.early.Unlock()
-	if w.begun.Load() {
+// writeInterim passes a 1xx answer on, unless the final one has begun. A
+// client of HTTP/1.0 gets none (RFC 9110 §15.2). The transport calls this on a
+// goroutine of its own, and may do so after it gave the request up.
+func (w *responseWriter) writeInterim(status int, fields http.Header) {
+	w.interim.Lock()
+	defer w.interim.Unlock()
+	if w.interimOver || !w.in.ProtoAtLeast(1, 1) {
 		return
 	}
 	h := w.Header()
-	for name, values := range fields {
-		h[name] = values
-	}
+	maps.Copy(h, fields)
 	w.ResponseWriter.WriteHeader(status)
 	clear(h)
 }
 
+// endInterim lets no 1xx answer through from now on. From then on the header
+// belongs to the goroutine that answers.
+func (w *responseWriter) endInterim() {
+	w.interim.Lock()
+	defer w.interim.Unlock()
+	w.interimOver = true
+}
+
+// Write sends a part of the body.
 func (w *responseWriter) Write(b []byte) (int, error) {
+	w.sending.Lock()
+	defer w.sending.Unlock()
 	n, err := w.ResponseWriter.Write(b)
 	w.written += int64(n)
 	return n, err
 }
 
 // Flush sends what is buffered; goproxy asks for it.
-func (w *responseWriter) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
+func (w *responseWriter) Flush() {
+	w.sending.Lock()
+	defer w.sending.Unlock()
+	_ = http.NewResponseController(w.ResponseWriter).Flush() // a client that went away is no fault
+}
+
+// headerDelay is how long the header of a stream waits for the first octets,
+// so that both are sent in one packet.
+const headerDelay = 2 * time.Millisecond
+
+// flushSoon sends the header of a stream though nothing follows yet, as in
+// events that are still to happen. The function that it returns takes it back.
+func (w *responseWriter) flushSoon() (stop func()) {
+	over := false
+	timer := time.AfterFunc(headerDelay, func() {
+		w.sending.Lock()
+		defer w.sending.Unlock()
+		if !over {
+			_ = http.NewResponseController(w.ResponseWriter).Flush()
+		}
+	})
+	return func() {
+		timer.Stop()
+		w.sending.Lock()
+		defer w.sending.Unlock()
+		over = true
+	}
+}
 
 var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
@@ -79,6 +123,13 @@ var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 func (w *responseWriter) ReadFrom(r io.Reader) (int64, error) {
 	buf := buffers.Get().(*[32 << 10]byte)
 	defer buffers.Put(buf)
+	if w.stream {
+		w.Flush() // the header, before the first octet of the body, which may be long in coming
+	}
+	if w.stream {
+		stop := w.flushSoon()
+		defer stop()
+	}
 	var total int64
 	for {
 		n, err := r.Read(buf[:])
@@ -113,14 +164,14 @@ func (w *responseWriter) writeResponse(resp *http.Response) {
 }
 
 // Hijack hands out the connection. For a CONNECT it begins with the octets
-// that came in the same segment.
+// that came in the same segment, which goproxy drops (https.go:276).
 func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	c, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err != nil {
 		return nil, nil, err
 	}
-	w.conn = w.raw.track(c)
-	if n := rw.Reader.Buffered(); w.replay && n > 0 {
+	w.conn = w.raw.track(unwrap(c))
+	if n := rw.Reader.Buffered(); w.connect && n > 0 {
 		early, _ := rw.Reader.Peek(n)
 		w.conn.early = bytes.Clone(early)
 	}
@@ -131,20 +182,33 @@ func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // open when the origin hangs up (http.go:92). A CONNECT's connection belongs
 // to whoever took it.
 func (w *responseWriter) closeUpgraded() {
-	if w.conn != nil && !w.replay {
+	if w.conn != nil && !w.connect {
 		_ = w.conn.Close()
-		w.written += w.conn.sent.Load()
 	}
 }
 
-// countedBody counts the octets of a request's body.
+// countedBody counts the octets of a request's body. The transport reads it on
+// a goroutine of its own, and may go on when the answer has come already.
 type countedBody struct {
 	io.ReadCloser
-	n int64
+	w     *responseWriter
+	n     atomic.Int64
+	asked sync.Once
 }
 
+// Read reads from the client, who may be waiting to be asked for the body.
 func (b *countedBody) Read(p []byte) (int, error) {
+	b.asked.Do(b.ask)
 	n, err := b.ReadCloser.Read(p)
-	b.n += int64(n)
+	b.n.Add(int64(n))
 	return n, err
+}
+
+// ask sends 100 Continue where the client expects it. net/http would do so by
+// itself at the first read, but without regard to a 1xx answer of the origin
+// that is being passed on at that time. HTTP/2 has frames for both.
+func (b *countedBody) ask() {
+	if in := b.w.in; in != nil && in.ProtoMajor == 1 && hasToken(in.Header["Expect"], "100-continue") {
+		b.w.writeInterim(http.StatusContinue, nil)
+	}
 }

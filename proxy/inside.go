@@ -1,0 +1,78 @@
+package proxy
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// inside serves the requests inside accepted CONNECTs, with and without TLS.
+// It is net/http's own server behind a listener that is fed with hijacked
+// connections, which gives HTTP/2, time limits, 100-continue and Shutdown.
+// goproxy's interception has none of these, and a panic in it ends the process
+// (https.go:524).
+type inside struct {
+	feed   *feed
+	server *http.Server
+	tls    *tls.Config // one for all connections, so that sessions can be resumed
+}
+
+func (p *Proxy) newInside() inside {
+	in := inside{
+		feed:   newFeed(),
+		server: p.newServer(),
+		tls: &tls.Config{
+			MinVersion:     tls.VersionTLS12,
+			NextProtos:     []string{"h2", "http/1.1"},
+			GetCertificate: p.leaf,
+		},
+	}
+	in.server.TLSConfig = in.tls.Clone() // by its NextProtos Serve knows that it is to speak HTTP/2
+	return in
+}
+
+// serve returns when the server has been shut down.
+func (in inside) serve() error { return closed(in.server.Serve(in.feed)) }
+
+// feed is a net.Listener whose connections are delivered by hand.
+type feed struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func newFeed() *feed { return &feed{conns: make(chan net.Conn), done: make(chan struct{})} }
+
+// deliver hands a connection to the server, or closes it when that has ended.
+func (f *feed) deliver(c net.Conn) {
+	select {
+	case f.conns <- c:
+	case <-f.done:
+		_ = c.Close()
+	}
+}
+
+// Accept waits for the next connection that is delivered.
+func (f *feed) Accept() (net.Conn, error) {
+	select {
+	case c := <-f.conns:
+		return c, nil
+	case <-f.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close ends Accept. What is delivered later is closed.
+func (f *feed) Close() error {
+	f.once.Do(func() { close(f.done) })
+	return nil
+}
+
+// Addr returns a name for logs.
+func (f *feed) Addr() net.Addr { return feedAddr{} }
+
+type feedAddr struct{}
+
+func (feedAddr) Network() string { return "tunnel" }
+func (feedAddr) String() string  { return "inside a CONNECT" }

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/xid"
@@ -28,7 +29,8 @@ type exchange struct {
 	target string // path and query as received; "/" when there was none
 	body   *countedBody
 	entry  *audit.Entry
-	err    error // why no decision could be made, or the request could not be served
+	reused atomic.Bool // the request went out on a connection that was kept
+	err    error       // why no decision could be made, or the request could not be served
 }
 
 type exchangeKey struct{}

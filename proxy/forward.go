@@ -44,7 +44,7 @@ func (p *Proxy) forward(x *exchange) *http.Response {
 		return p.failed(x, err)
 	}
 	asked := time.Now()
-	resp, err := p.transport.RoundTrip(out)
+	resp, err := p.roundTrip(x, out)
 	x.w.endInterim()
 	x.entry.OriginWait = time.Since(asked)
 	if err != nil {
@@ -56,6 +56,26 @@ func (p *Proxy) forward(x *exchange) *http.Response {
 	}
 	p.incoming(x, resp)
 	return resp
+}
+
+// roundTrip asks the origin, a second time where the first went out on a kept
+// connection that the origin was just closing. net/http does that itself but
+// for a connection that broke while the request was being written.
+func (p *Proxy) roundTrip(x *exchange, out *http.Request) (*http.Response, error) {
+	resp, err := p.transport.RoundTrip(out)
+	if err == nil || !x.reused.Load() || !repeatable(out) || out.Context().Err() != nil || problemOf(err).kind != kindTerminated {
+		return resp, err
+	}
+	return p.transport.RoundTrip(out)
+}
+
+// repeatable reports whether a request may be sent twice (RFC 9110 §9.2.2).
+func repeatable(out *http.Request) bool {
+	switch out.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		return out.Body == http.NoBody
+	}
+	return false
 }
 
 // outgoing makes the request for the origin: the same method, target octets,
@@ -88,12 +108,15 @@ func (p *Proxy) outgoing(x *exchange) (*http.Request, error) {
 	if _, err := url.Parse(out.URL.Scheme + "://" + out.URL.Host); err != nil {
 		return nil, fmt.Errorf("building the request: %w", err)
 	}
-	trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, fields textproto.MIMEHeader) error {
-		if code != http.StatusContinue { // the client's own 100 is sent when its body is read
-			x.w.writeInterim(code, endToEnd(http.Header(fields)))
-		}
-		return nil
-	}}
+	trace := &httptrace.ClientTrace{
+		GotConn: func(c httptrace.GotConnInfo) { x.reused.Store(c.Reused) },
+		Got1xxResponse: func(code int, fields textproto.MIMEHeader) error {
+			if code != http.StatusContinue { // the client's own 100 is sent when its body is read
+				x.w.writeInterim(code, endToEnd(http.Header(fields)))
+			}
+			return nil
+		},
+	}
 	return out.WithContext(httptrace.WithClientTrace(in.Context(), trace)), nil
 }
 

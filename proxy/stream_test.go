@@ -186,7 +186,7 @@ func TestClientGoneEndsTheRequest(t *testing.T) {
 	}, func(t *testing.T, c channel) {
 		for _, target := range []string{"/header", "/body"} {
 			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
+			t.Cleanup(cancel)
 			req, err := http.NewRequestWithContext(ctx, "GET", c.origin+target, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -134,20 +134,24 @@ var remedies = map[*kind]string{
 
 func typeOf(name string) string { return "http://" + Host + "/problems/" + name }
 
-// sentence begins with a capital and ends with a full stop.
+// sentence ends with a full stop. It begins with a capital, unless the words
+// are the system's: "dial tcp", "tls: …", "x509: …", a URL.
 func sentence(s string) string {
 	s = shown(s)
 	if s == "" {
 		return s
 	}
-	if c := s[0]; 'a' <= c && c <= 'z' && !strings.HasPrefix(s, "robots.txt") && !strings.HasPrefix(s, "http") {
-		s = string(c-'a'+'A') + s[1:]
+	if first, _, _ := strings.Cut(s, " "); !foreign[first] && !strings.Contains(first, ":") && !strings.Contains(first, ".") {
+		s = strings.ToUpper(s[:1]) + s[1:]
 	}
 	if !strings.HasSuffix(s, ".") {
 		s += "."
 	}
 	return s
 }
+
+// foreign are the words that errors of the network begin with.
+var foreign = map[string]bool{"dial": true, "read": true, "write": true, "lookup": true, "net/http": true, "http2": true, "remote": true}
 
 // shown makes foreign octets fit for people and their terminals: bounded,
 // UTF-8, and nothing in it that is not seen, such as controls and marks that

@@ -89,7 +89,7 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := &counter{w: w}
-	fmt.Fprintf(out, "heed: %d requests, %d forwarded, %d denied\n", s.requests, s.forwarded, s.requests-s.forwarded)
+	fmt.Fprintf(out, "heed: %s, %d forwarded, %d denied\n", plural(s.requests, "request"), s.forwarded, s.requests-s.forwarded)
 	if s.failed > 0 {
 		fmt.Fprintf(out, "heed: %d of the forwarded got no whole answer from their origin\n", s.failed)
 	}
@@ -153,4 +153,11 @@ func (c *counter) Write(p []byte) (int, error) {
 	c.n += int64(n)
 	c.err = err
 	return n, err
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -67,6 +67,7 @@ func (p *Proxy) serveExchange(w http.ResponseWriter, r *http.Request) {
 	if x.w.cut != nil {
 		// goproxy ends an answer that broke off as if it were whole
 		// (http.go:106); only an aborted connection tells the client.
+		x.w.Flush() // what has come, and that it was an answer
 		if !r.ProtoAtLeast(1, 1) {
 			reset(c)
 		}

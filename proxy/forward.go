@@ -9,6 +9,7 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"heed/internal/audit"
@@ -78,6 +79,9 @@ func repeatable(out *http.Request) bool {
 	return false
 }
 
+// maxInterim is how many 1xx answers of an origin are taken for a request.
+const maxInterim = 100
+
 // outgoing makes the request for the origin: the same method, target octets,
 // fields and body, less what is between client and proxy.
 func (p *Proxy) outgoing(x *exchange) (*http.Request, error) {
@@ -108,9 +112,13 @@ func (p *Proxy) outgoing(x *exchange) (*http.Request, error) {
 	if _, err := url.Parse(out.URL.Scheme + "://" + out.URL.Host); err != nil {
 		return nil, fmt.Errorf("building the request: %w", err)
 	}
+	var interim atomic.Int32
 	trace := &httptrace.ClientTrace{
 		GotConn: func(c httptrace.GotConnInfo) { x.reused.Store(c.Reused) },
 		Got1xxResponse: func(code int, fields textproto.MIMEHeader) error {
+			if interim.Add(1) > maxInterim { // net/http leaves the bound to this function
+				return &problem{kind: kindBadAnswer, cause: fmt.Errorf("the origin sent more than %d interim answers (1xx) and no final one", maxInterim)}
+			}
 			if code != http.StatusContinue { // the client's own 100 is sent when its body is read
 				x.w.writeInterim(code, endToEnd(http.Header(fields)))
 			}

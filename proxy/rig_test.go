@@ -209,14 +209,24 @@ func newTLSOrigin(t testing.TB, h2 bool, h http.HandlerFunc) string {
 	return s.URL
 }
 
-// originRoots is who vouches for the origins of newTLSOrigin.
-var originRoots = sync.OnceValue(func() *x509.CertPool {
+// originCertificate is that of the origins of newTLSOrigin.
+var originCertificate = sync.OnceValue(func() *x509.Certificate {
 	s := httptest.NewTLSServer(nil)
 	defer s.Close()
-	pool := x509.NewCertPool()
-	pool.AddCert(s.Certificate())
-	return pool
+	return s.Certificate()
 })
+
+// originRoots is who vouches for them.
+func originRoots() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(originCertificate())
+	return pool
+}
+
+// modeIs sets what is done with TLS inside a CONNECT.
+func modeIs(m Mode) func(*Config) {
+	return func(c *Config) { c.Mode = func(origin.Origin) (Mode, string) { return m, "" } }
+}
 
 // script is an origin that reads the header of a request and then does what
 // answer says with the connection, which is closed when it returns. It returns

@@ -174,7 +174,7 @@ func TestExpectContinue(t *testing.T) {
 // origin learns of it within a second.
 func TestClientGoneEndsTheRequest(t *testing.T) {
 	r := start(t)
-	asked, gone := make(chan struct{}), make(chan struct{})
+	asked, gone, release := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	forAll(t, r, func(w http.ResponseWriter, req *http.Request) {
 		if req.URL.Path == "/body" {
 			w.(http.Flusher).Flush() // now the client has the header
@@ -183,6 +183,7 @@ func TestClientGoneEndsTheRequest(t *testing.T) {
 		}
 		<-req.Context().Done()
 		gone <- struct{}{}
+		<-release // an answer that ends now could still be read as a whole one
 	}, func(t *testing.T, c channel) {
 		for _, target := range []string{"/header", "/body"} {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -214,6 +215,7 @@ func TestClientGoneEndsTheRequest(t *testing.T) {
 			if e := r.entryOf(t, c.as); e.Verdict != audit.Forwarded || e.Reason != kindClientGone.name {
 				t.Errorf("%s: recorded as %v, %s: %s", target, e.Verdict, e.Reason, e.Err)
 			}
+			release <- struct{}{}
 		}
 	})
 }

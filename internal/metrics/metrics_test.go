@@ -1,0 +1,79 @@
+package metrics
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"heed/fetch"
+	"heed/internal/audit"
+	"heed/internal/origin"
+	"heed/policy"
+)
+
+func newMetrics() *Metrics {
+	return New("1.2.3", Gauges{
+		Tunnels:       func() int { return 4 },
+		RobotsOrigins: func() int { return 5 },
+		RobotsBytes:   func() int64 { return 6 },
+	})
+}
+
+func TestMetricsKeepPrometheusRules(t *testing.T) {
+	m := newMetrics()
+	m.Exchange(&audit.Entry{Reason: "disallowed"})
+	problems, err := testutil.GatherAndLint(m.registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+func TestExchangesAndFetchesAreCounted(t *testing.T) {
+	m := newMetrics()
+	m.Exchange(&audit.Entry{Reason: "disallowed", BytesIn: 1, BytesOut: 20, Snapshot: new(policy.Snapshot)})
+	m.Exchange(&audit.Entry{Verdict: audit.Forwarded, Reason: "allowed", Channel: audit.Intercepted, BytesOut: 3})
+	o := m.Fetches()
+	o.Fetched(fetch.Event{Snapshot: &policy.Snapshot{Access: policy.Unavailable}, Requests: 3, Duration: time.Second})
+	o.Joined(origin.Origin{})
+	o.Evicted(7, 100)
+
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	page := w.Body.String()
+	for _, line := range []string{
+		`heed_exchanges_total{channel="plain",reason="disallowed",verdict="denied"} 1`,
+		`heed_exchanges_total{channel="intercepted",reason="allowed",verdict="forwarded"} 1`,
+		`heed_exchange_received_bytes_total 1`,
+		`heed_exchange_sent_bytes_total 23`,
+		`heed_exchange_robots_wait_seconds_count 1`,
+		`heed_robots_fetches_total{access="unavailable"} 1`,
+		`heed_robots_fetch_requests_total 3`,
+		`heed_robots_fetch_joined_total 1`,
+		`heed_robots_evicted_total 7`,
+		`heed_tunnels_open 4`,
+		`heed_robots_origins 5`,
+		`heed_robots_memory_bytes 6`,
+		`version="1.2.3"`,
+	} {
+		if !strings.Contains(page, line) {
+			t.Errorf("the page lacks %s", line)
+		}
+	}
+}
+
+// Labels must not grow with what clients ask for.
+func TestLabelsHoldNothingOfAClient(t *testing.T) {
+	m := newMetrics()
+	for _, host := range []string{"a", "b", "c"} {
+		m.Exchange(&audit.Entry{Origin: "https://" + host + ".example", Target: "/" + host, Method: host, Reason: "disallowed", Tokens: policy.Tokens{Main: []string{host}}})
+	}
+	if n := testutil.CollectAndCount(m.exchanges); n != 1 {
+		t.Errorf("three clients made %d series, want 1", n)
+	}
+}

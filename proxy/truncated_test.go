@@ -36,7 +36,7 @@ func TestTruncatedAnswerNeverEndsAsWhole(t *testing.T) {
 				if a.err == nil {
 					t.Errorf("%s: the client read %q as if it were whole", channel.name, a.body)
 				}
-				if !strings.HasPrefix("helloworld", a.body) || a.body == "" {
+				if sent := "helloworld"; !strings.HasPrefix(sent, a.body) || a.body == "" {
 					t.Errorf("%s: the client read %q", channel.name, a.body)
 				}
 			}

@@ -55,7 +55,7 @@ func TestAccessResults(t *testing.T) {
 }
 
 // TestOriginDown: the origin that gave its robots.txt and then failed is named
-// with what it did, and a robots.txt that cannot be had is a 503.
+// with what it did, and so is one that cannot be talked to at all.
 func TestOriginDown(t *testing.T) {
 	o := newOrigin(t, nil, map[string]http.HandlerFunc{
 		"/cut": func(w http.ResponseWriter, _ *http.Request) {
@@ -81,8 +81,8 @@ func TestOriginDown(t *testing.T) {
 		t.Errorf("a connection that the origin cut: Proxy-Status: %q", ps)
 	}
 	a = get(t, h, "http://down.example/x")
-	if a.status != 503 || a.fields.Get("Retry-After") == "" {
-		t.Errorf("an origin that is down: %s, Retry-After: %q; want 503: %s", a.reason, a.fields.Get("Retry-After"), a.body)
+	if a.status != 502 || a.fields.Get("Retry-After") == "" {
+		t.Errorf("an origin that is down: %s, Retry-After: %q; want 502: %s", a.reason, a.fields.Get("Retry-After"), a.body)
 	}
 	if ps := a.fields.Get("Proxy-Status"); !strings.Contains(ps, "error=") || !strings.Contains(ps, "refused") {
 		t.Errorf("an origin that is down: Proxy-Status: %q, want the cause in it", ps)
@@ -91,7 +91,7 @@ func TestOriginDown(t *testing.T) {
 		t.Errorf("an origin that is down: the body does not say so: %s", a.body)
 	}
 	a = get(t, h, "https://unverified.example/x")
-	if a.status != 503 || !strings.Contains(a.fields.Get("Proxy-Status"), "certificate") || !strings.Contains(string(a.body), "certificate") {
+	if a.status != 502 || !strings.Contains(a.fields.Get("Proxy-Status"), "tls_certificate_error") || !strings.Contains(string(a.body), "certificate") {
 		t.Errorf("an origin whose certificate nobody vouches for: %s, Proxy-Status: %q: %s", a.reason, a.fields.Get("Proxy-Status"), a.body)
 	}
 }

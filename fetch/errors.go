@@ -117,12 +117,15 @@ func ours(err error) bool {
 }
 
 // keepable returns what of an error stays with the snapshot, for as long as
-// that is in memory: all of it, but nothing where it holds on to the chain of
-// certificates of a failed handshake or to a stack.
+// that is in memory: all of it, but of a failed verification the words without
+// the chain of certificates, and nothing of a panic with its stack.
 func keepable(err error) error {
 	var chain *tls.CertificateVerificationError
 	var panicked *PanicError
-	if errors.As(err, &chain) || errors.As(err, &panicked) {
+	switch {
+	case errors.As(err, &chain):
+		return &tls.CertificateVerificationError{Err: errors.New(oneLine(chain.Err))}
+	case errors.As(err, &panicked):
 		return nil
 	}
 	return err

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -53,7 +54,6 @@ func TestTheCauseIsKeptUnlessItIsLarge(t *testing.T) {
 		kept bool
 	}{
 		{"an error of the dialer", refused, true},
-		{"a chain of certificates", fmt.Errorf("handshake: %w", &tls.CertificateVerificationError{Err: errors.New("expired")}), false},
 		{"a stack", newPanicError("boom"), false},
 	} {
 		f := newFetcher(t, Config{Transport: fails(r.err)})
@@ -64,6 +64,12 @@ func TestTheCauseIsKeptUnlessItIsLarge(t *testing.T) {
 		if r.kept && !errors.Is(s.Cause, r.err) {
 			t.Errorf("%s: cause %v", r.why, s.Cause)
 		}
+	}
+	chain := &tls.CertificateVerificationError{UnverifiedCertificates: []*x509.Certificate{{}}, Err: x509.UnknownAuthorityError{Cert: &x509.Certificate{}}}
+	f := newFetcher(t, Config{Transport: fails(fmt.Errorf("handshake: %w", chain))})
+	var kept *tls.CertificateVerificationError
+	if s := snapshot(t, f, at(t, "a.example")); !errors.As(s.Cause, &kept) || kept.UnverifiedCertificates != nil || errors.As(kept.Err, new(x509.UnknownAuthorityError)) {
+		t.Errorf("a failed verification: cause %#v, want its kind and its words, and no certificate", s.Cause)
 	}
 	small := &entry{snapshot: policy.Snapshot{Err: "x"}}
 	large := &entry{snapshot: policy.Snapshot{Err: "x", Cause: errors.New(strings.Repeat("x", 1000))}}

@@ -32,8 +32,13 @@ func (p *Proxy) failed(x *exchange, err error) *http.Response {
 	return p.answer(x, pr)
 }
 
-// denialOf puts a decision into the terms of an answer. A zero Retry-After
-// would make a client hammer, so there is always one where the state passes.
+// denialOf puts a decision into the terms of an answer. Where robots.txt is
+// unreachable because the whole origin is, that is what the client is told: to
+// call it a matter of robots.txt would send its owner looking in the wrong
+// place. It is a denial all the same.
+//
+// A zero Retry-After would make a client hammer, so there is always one where
+// the state passes.
 func denialOf(e *audit.Entry) *problem {
 	if e.Decision.Reason != policy.ReasonUnreachable {
 		return &problem{kind: kindDisallowed, cause: errors.New(e.Decision.String())}
@@ -46,6 +51,11 @@ func denialOf(e *audit.Entry) *problem {
 		pr.retry = max(time.Until(s.Checked.Add(s.RetryAfter)), time.Second)
 		if s.Err != "" {
 			pr.cause = errors.New(s.Err)
+		}
+		if s.Cause != nil {
+			if k := problemOf(s.Cause).kind; k.down {
+				pr.kind = k
+			}
 		}
 	}
 	return pr

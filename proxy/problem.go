@@ -23,40 +23,41 @@ type kind struct {
 	status int    // 403 a rule, 503 robots.txt unreachable, 502 and 504 the origin, 400-class the request
 	signal string // error type of Proxy-Status (RFC 9209 §2.3)
 	title  string // stable, for people
-	after  bool   // the request had been forwarded
+	after  bool   // the request had been forwarded, or was to be
+	down   bool   // the origin as a whole cannot be talked to, its robots.txt neither
 }
 
 var (
-	kindDisallowed     = &kind{"disallowed", 403, "http_request_denied", "Disallowed by robots.txt", false}
-	kindUnreachable    = &kind{"robots-unreachable", 503, "http_request_denied", "robots.txt is unreachable", false}
-	kindRobotsPending  = &kind{"robots-pending", 503, "http_request_denied", "robots.txt has not arrived yet", false}
-	kindClientRefused  = &kind{"client-refused", 403, "http_request_denied", "Client may not use this proxy", false}
-	kindPortRefused    = &kind{"port-refused", 403, "http_request_denied", "Port may not be tunnelled to", false}
-	kindTLSDenied      = &kind{"https-denied", 403, "http_request_denied", "https is denied by configuration", false}
-	kindBadRequest     = &kind{"bad-request", 400, "http_request_error", "Malformed request", false}
-	kindURITooLong     = &kind{"uri-too-long", 414, "http_request_error", "Request target too long", false}
-	kindNestedConnect  = &kind{"nested-connect", 405, "http_request_error", "CONNECT inside a tunnel", false}
-	kindLoop           = &kind{"loop", 508, "proxy_loop_detected", "Loop detected", false}
-	kindHeaderTooLarge = &kind{"header-too-large", 431, "http_request_error", "Header too large", false}
-	kindTransferCoding = &kind{"transfer-coding", 501, "http_request_error", "Unknown transfer coding", false}
-	kindVersion        = &kind{"http-version", 505, "http_request_error", "HTTP version not supported", false}
-	kindInternal       = &kind{"internal", 500, "proxy_internal_error", "heed failed", false}
-	kindOverload       = &kind{"overload", 503, "proxy_internal_error", "heed has run out of resources", false}
-	kindNoSuchPage     = &kind{"no-such-page", 404, "http_request_error", "No such page", false}
+	kindDisallowed     = &kind{"disallowed", 403, "http_request_denied", "Disallowed by robots.txt", false, false}
+	kindUnreachable    = &kind{"robots-unreachable", 503, "http_request_denied", "robots.txt is unreachable", false, false}
+	kindRobotsPending  = &kind{"robots-pending", 503, "http_request_denied", "robots.txt has not arrived yet", false, false}
+	kindClientRefused  = &kind{"client-refused", 403, "http_request_denied", "Client may not use this proxy", false, false}
+	kindPortRefused    = &kind{"port-refused", 403, "http_request_denied", "Port may not be tunnelled to", false, false}
+	kindTLSDenied      = &kind{"https-denied", 403, "http_request_denied", "https is denied by configuration", false, false}
+	kindBadRequest     = &kind{"bad-request", 400, "http_request_error", "Malformed request", false, false}
+	kindURITooLong     = &kind{"uri-too-long", 414, "http_request_error", "Request target too long", false, false}
+	kindNestedConnect  = &kind{"nested-connect", 405, "http_request_error", "CONNECT inside a tunnel", false, false}
+	kindLoop           = &kind{"loop", 508, "proxy_loop_detected", "Loop detected", false, false}
+	kindHeaderTooLarge = &kind{"header-too-large", 431, "http_request_error", "Header too large", false, false}
+	kindTransferCoding = &kind{"transfer-coding", 501, "http_request_error", "Unknown transfer coding", false, false}
+	kindVersion        = &kind{"http-version", 505, "http_request_error", "HTTP version not supported", false, false}
+	kindInternal       = &kind{"internal", 500, "proxy_internal_error", "heed failed", false, false}
+	kindOverload       = &kind{"overload", 503, "proxy_internal_error", "heed has run out of resources", false, false}
+	kindNoSuchPage     = &kind{"no-such-page", 404, "http_request_error", "No such page", false, false}
 
-	kindAddress        = &kind{"address-prohibited", 403, "destination_ip_prohibited", "Address may not be connected to", false}
-	kindDNS            = &kind{"dns-error", 502, "dns_error", "Origin's name did not resolve", true}
-	kindDNSTimeout     = &kind{"dns-timeout", 504, "dns_timeout", "Name service did not answer", true}
-	kindRefused        = &kind{"connection-refused", 502, "connection_refused", "Origin refused the connection", true}
-	kindUnroutable     = &kind{"unroutable", 502, "destination_ip_unroutable", "No route to the origin", true}
-	kindConnectTimeout = &kind{"connection-timeout", 504, "connection_timeout", "Origin could not be connected to in time", true}
-	kindCertificate    = &kind{"tls-certificate", 502, "tls_certificate_error", "Origin's certificate was not accepted", true}
-	kindTLSAlert       = &kind{"tls-alert", 502, "tls_alert_received", "Origin refused the TLS connection", true}
-	kindTLS            = &kind{"tls-error", 502, "tls_protocol_error", "TLS with the origin failed", true}
-	kindAnswerTimeout  = &kind{"response-timeout", 504, "http_response_timeout", "Origin did not answer in time", true}
-	kindTerminated     = &kind{"connection-terminated", 502, "connection_terminated", "Origin closed the connection", true}
-	kindBadAnswer      = &kind{"bad-response", 502, "http_protocol_error", "Origin's answer could not be read", true}
-	kindClientGone     = &kind{"client-gone", 502, "connection_terminated", "Client went away", true}
+	kindAddress        = &kind{"address-prohibited", 403, "destination_ip_prohibited", "Address may not be connected to", false, false}
+	kindDNS            = &kind{"dns-error", 502, "dns_error", "Origin's name did not resolve", true, true}
+	kindDNSTimeout     = &kind{"dns-timeout", 504, "dns_timeout", "Name service did not answer", true, true}
+	kindRefused        = &kind{"connection-refused", 502, "connection_refused", "Origin refused the connection", true, true}
+	kindUnroutable     = &kind{"unroutable", 502, "destination_ip_unroutable", "No route to the origin", true, true}
+	kindConnectTimeout = &kind{"connection-timeout", 504, "connection_timeout", "Origin could not be connected to in time", true, true}
+	kindCertificate    = &kind{"tls-certificate", 502, "tls_certificate_error", "Origin's certificate was not accepted", true, true}
+	kindTLSAlert       = &kind{"tls-alert", 502, "tls_alert_received", "Origin refused the TLS connection", true, true}
+	kindTLS            = &kind{"tls-error", 502, "tls_protocol_error", "TLS with the origin failed", true, true}
+	kindAnswerTimeout  = &kind{"response-timeout", 504, "http_response_timeout", "Origin did not answer in time", true, false}
+	kindTerminated     = &kind{"connection-terminated", 502, "connection_terminated", "Origin closed the connection", true, false}
+	kindBadAnswer      = &kind{"bad-response", 502, "http_protocol_error", "Origin's answer could not be read", true, false}
+	kindClientGone     = &kind{"client-gone", 502, "connection_terminated", "Client went away", true, false}
 )
 
 // retryPending is when a client should ask again whose robots.txt was still

@@ -16,6 +16,7 @@ const headOctets = 4 << 10
 // it is not taken.
 type head struct {
 	closed atomic.Bool
+	early  atomic.Int32 // the octet that was read last, if it was read alone, and 1; 0: none
 
 	mu     sync.Mutex
 	octets []byte // the first headOctets at most; nil until some came
@@ -26,24 +27,36 @@ type head struct {
 
 var heads = sync.Pool{New: func() any { return new([headOctets]byte) }}
 
-// add takes what was read.
-func (h *head) add(b []byte) {
-	if h.closed.Load() || len(b) == 0 {
+// add takes what was read into buf. net/http reads into a buffer of one octet
+// to see whether the client is still there, which takes the first octet of the
+// next request.
+func (h *head) add(buf, got []byte) {
+	if len(got) == 0 {
+		return
+	}
+	switch {
+	case len(buf) == 1:
+		h.early.Store(int32(got[0]) + 1)
+	case h.early.Load() != 0:
+		h.early.Store(0)
+	}
+	if h.closed.Load() {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed.Load() {
-		return
+	if !h.closed.Load() {
+		h.append(got)
 	}
+}
+
+func (h *head) append(b []byte) {
 	if h.octets == nil {
 		h.octets = heads.Get().(*[headOctets]byte)[:0]
 	}
 	h.octets = append(h.octets, b[:min(len(b), headOctets-len(h.octets))]...)
-	if !h.ended {
-		if i := bytes.IndexByte(b, '\n'); i >= 0 {
-			h.line, h.ended = h.total+i, true
-		}
+	if i := bytes.IndexByte(b, '\n'); i >= 0 && !h.ended {
+		h.line, h.ended = h.total+i, true
 	}
 	h.total += len(b)
 }
@@ -62,6 +75,9 @@ func (h *head) open() {
 	defer h.mu.Unlock()
 	h.reset()
 	h.closed.Store(false)
+	if early := h.early.Swap(0); early != 0 {
+		h.append([]byte{byte(early - 1)})
+	}
 }
 
 func (h *head) reset() {

@@ -18,7 +18,7 @@ import (
 // Read reads from the client, and remembers the beginning of a request.
 func (c *clientConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	c.head.add(b[:n])
+	c.head.add(b, b[:n])
 	return n, err
 }
 

@@ -20,6 +20,9 @@ var unreadable = []struct {
 	reason string
 }{
 	{"a bracket that is not closed", "GET http://[::1/ HTTP/1.1\r\nHost: x\r\n\r\n", 400, `missing ']' in host`, "bad-request"},
+	{"a name in brackets", "GET http://[a.example]/ HTTP/1.1\r\nHost: x\r\n\r\n", 400, `invalid host`, "bad-request"},
+	{"a fragment in the authority", "GET http://a.example#y HTTP/1.1\r\nHost: x\r\n\r\n", 400, `host name`, "bad-request"},
+	{"a backslash in the authority", "GET http://a.example\\@b.example/ HTTP/1.1\r\nHost: x\r\n\r\n", 400, `userinfo`, "bad-request"},
 	{"a port that is no number", "GET http://a.example:abc/ HTTP/1.1\r\nHost: x\r\n\r\n", 400, `invalid port \":abc\"`, "bad-request"},
 	{"CONNECT with a port that is no number", "CONNECT a.example:abc HTTP/1.1\r\nHost: x\r\n\r\n", 400, `\":abc\"`, "bad-request"},
 	{"a % without digits", "GET http://a.example/%zz HTTP/1.1\r\nHost: x\r\n\r\n", 400, `%zz`, "bad-request"},

@@ -351,8 +351,10 @@ func (r *rig) get(t testing.TB, url string, fields ...string) answer {
 
 // request writes a request in absolute form.
 func request(method, url string, fields ...string) string {
-	_, rest, _ := strings.Cut(url, "://")
-	host, _, _ := strings.Cut(rest, "/")
+	_, host, _ := strings.Cut(url, "://")
+	if end := strings.IndexAny(host, "/?"); end >= 0 {
+		host = host[:end]
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", method, url, host)
 	for _, f := range fields {

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"errors"
 	"io"
 	"net"
 	"strings"
@@ -248,7 +249,7 @@ func TestClientConnPassesTheEndOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = client.SetDeadline(time.Now().Add(patience))
-	if _, err := client.Read(make([]byte, 1)); err != io.EOF {
+	if _, err := client.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("the client reads %v", err)
 	}
 	a, b := net.Pipe()

@@ -62,12 +62,13 @@ func (t *tracker) count() int {
 	return len(t.conns)
 }
 
-// drain waits until all have closed, or until ctx ends and then closes them.
-func (t *tracker) drain(ctx context.Context) {
+// drain waits until all have closed. When ctx ends first it closes them, and
+// returns the error of ctx.
+func (t *tracker) drain(ctx context.Context) error {
 	t.mu.Lock()
 	if len(t.conns) == 0 {
 		t.mu.Unlock()
-		return
+		return nil
 	}
 	if t.empty == nil {
 		t.empty = make(chan struct{})
@@ -76,7 +77,7 @@ func (t *tracker) drain(ctx context.Context) {
 	t.mu.Unlock()
 	select {
 	case <-empty:
-		return
+		return nil
 	case <-ctx.Done():
 	}
 	t.mu.Lock()
@@ -88,6 +89,7 @@ func (t *tracker) drain(ctx context.Context) {
 	for _, c := range open {
 		_ = c.Close()
 	}
+	return ctx.Err()
 }
 
 // Read reads what was read too early, then from the connection.

@@ -59,8 +59,7 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 	for _, s := range []*http.Server{p.outer, p.inside.server} {
 		go func() { ended <- s.Shutdown(ctx) }()
 	}
-	err := errors.Join(<-ended, <-ended)
-	p.raw.drain(ctx)
+	err := errors.Join(<-ended, <-ended, p.raw.drain(ctx))
 	if err == nil {
 		err = p.work.wait(ctx)
 	}

@@ -1,0 +1,81 @@
+package proxy
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"heed/internal/audit"
+)
+
+// The benchmarks send one request after the other on a kept connection, so
+// that the time is that of a whole exchange: the system calls of the client
+// and of the origin, which share the processors, are in it.
+
+func BenchmarkForwarded(b *testing.B) {
+	for _, size := range []int{0, 10 << 10, 1 << 20} {
+		body := []byte(strings.Repeat("x", size))
+		origin := newOrigin(b, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", strconv.Itoa(size))
+			_, _ = w.Write(body)
+		})
+		b.Run("length "+strconv.Itoa(size), func(b *testing.B) {
+			exchangeOften(b, request("GET", origin+"/page?q=1", exampleBot), 200)
+		})
+	}
+	chunked := newOrigin(b, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "page")
+		w.(http.Flusher).Flush()
+	})
+	b.Run("chunked", func(b *testing.B) { exchangeOften(b, request("GET", chunked+"/page?q=1", exampleBot), 200) })
+}
+
+func BenchmarkDenied(b *testing.B) {
+	for _, accept := range []string{"*/*", "text/html", "application/json"} {
+		b.Run(accept, func(b *testing.B) {
+			exchangeOften(b, request("GET", "http://a.example/private/x?q=1", exampleBot, "Accept: "+accept), 403)
+		})
+	}
+}
+
+func exchangeOften(b *testing.B, octets string, status int) {
+	r := start(b, func(c *Config) { c.Record = func(*audit.Entry) {} })
+	r.policies.set("http://a.example", rules("http://a.example", robots))
+	c, err := net.Dial("tcp", r.addr)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	br := bufio.NewReader(c)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := io.WriteString(c, octets); err != nil {
+			b.Fatal(err)
+		}
+		resp, err := http.ReadResponse(br, nil)
+		if err != nil || resp.StatusCode != status {
+			b.Fatal(resp, err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkHead is what it costs to look after requests that net/http cannot
+// read, for each that it can.
+func BenchmarkHead(b *testing.B) {
+	buf := make([]byte, 4096)
+	n := copy(buf, request("GET", "http://a.example/private/x?q=1", exampleBot, "Accept: */*", "Accept-Encoding: gzip, deflate, br", "Accept-Language: en"))
+	var h head
+	b.ReportAllocs()
+	for b.Loop() {
+		h.open()
+		h.add(buf, buf[:n])
+		h.close()
+	}
+}

@@ -241,7 +241,7 @@ func TestDeliverAfterTheEndCloses(t *testing.T) {
 	defer b.Close()
 	f.deliver(a)
 	_ = b.SetDeadline(time.Now().Add(patience))
-	if _, err := b.Read(make([]byte, 1)); err != io.EOF {
+	if _, err := b.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("the client reads %v", err)
 	}
 	if _, err := f.Accept(); !errors.Is(err, net.ErrClosed) {

@@ -2,29 +2,27 @@ package policy
 
 import (
 	"bytes"
-	"cmp"
-	"slices"
-	"strings"
 )
 
 // Compile reads the body of a robots.txt. It never fails: lines that cannot be
 // understood are passed over. The Policy does not refer to body.
 func Compile(body []byte, o Options) *Policy {
 	body, truncated := cut(body, o.limit())
-	c := compiler{body: body, policy: &Policy{truncated: truncated}}
-	lines := tokenize(body)
+	p := &Policy{dialect: o.Dialect, truncated: truncated}
+	c := compiler{policy: p, body: p.dialect.decodeBody(body, o.Decoded)}
+	lines := tokenize(c.body, p.dialect.reading, p.dialect.keys)
 	for {
-		e, ok := lines.next()
+		line, ok := lines.next()
 		if !ok {
-			return c.finish()
+			break
 		}
-		switch e.kind {
-		case userAgent:
-			c.userAgent(e)
-		case allow, disallow:
-			c.rule(e)
-		}
+		c.take(line)
 	}
+	c.finish()
+	if o.Cautious {
+		p.compileOthers(body, o)
+	}
+	return p
 }
 
 // cut returns the whole lines within the first limit octets of body, and
@@ -40,65 +38,94 @@ func cut(body []byte, limit int) ([]byte, bool) {
 	return body[:bytes.LastIndexAny(body[:limit], "\r\n")+1], true
 }
 
-func isLineEnd(c byte) bool { return c == '\n' || c == '\r' }
-
-// compiler turns events into a Policy.
+// compiler turns lines into a Policy.
 type compiler struct {
-	body   []byte
-	policy *Policy
-	text   []byte       // becomes policy.text
-	named  []namedGroup // the mentions, each with its token
-	state  compilerState
+	body     []byte
+	policy   *Policy
+	text     []byte  // becomes policy.text
+	rules    []rule  // in file order
+	ofGroup  []span  // the rules of each group
+	tokens   []named // the names that are looked up, in file order
+	state    compilerState
+	merged   map[string]pair // the sets of groups that were merged
+	mergable int             // how many more rules may be kept twice
 }
 
-// namedGroup is a mention and the token that it is for, in lower case, or "*".
-type namedGroup struct {
-	mention
-	token part // place in compiler.text
+// named is a token in lower case, or "*", and the mention that it comes from.
+type named struct {
+	token   Part // place in compiler.text
+	mention uint32
 }
 
 // compilerState says where in a group the last line that matters was.
 type compilerState uint8
 
 const (
-	beforeGroups compilerState = iota
-	inAgents                   // the next user-agent line belongs to the same group
-	inRules                    // the next user-agent line starts a group
+	outsideGroups compilerState = iota
+	inAgents                    // the next user-agent line belongs to the same group
+	inRules                     // the next user-agent line starts a group
 )
+
+func (c *compiler) take(l Line) {
+	switch {
+	case l.Kind == UserAgent:
+		c.userAgent(l)
+	case l.Kind == Allow || l.Kind == Disallow:
+		c.rule(l)
+	case l.Kind.IsRecord():
+		c.record(l)
+	case l.Kind == Blank && l.Comment.Len() == 0 && c.policy.dialect.blankEnd:
+		c.state = outsideGroups
+	}
+}
 
 // userAgent reads a user-agent line. One without a usable name starts a group
 // as well: it ends the one before, and can be asked for with an empty token.
-func (c *compiler) userAgent(e event) {
+func (c *compiler) userAgent(l Line) {
 	if c.state != inAgents {
-		c.state = inAgents
-		at := uint32(len(c.policy.rules))
-		c.policy.groups = append(c.policy.groups, group{rules: span{at, at}})
+		c.startGroup()
 	}
-	value := e.value.of(c.body)
-	name := nameOf(value)
-	m := mention{
-		group:   uint32(len(c.policy.groups) - 1),
-		line:    uint32(e.line),
-		text:    uint32(len(c.text)),
-		textLen: uint16(len(value)),
-	}
+	c.mention(l.Value.Of(c.body), l.Number)
+}
+
+// startGroup adds a group, which is the one of the lines that follow.
+func (c *compiler) startGroup() {
+	p := c.policy
+	c.state = inAgents
+	at := uint32(len(c.rules))
+	c.ofGroup = append(c.ofGroup, span{at, at})
+	first := uint32(len(p.mentions))
+	p.groups = append(p.groups, group{mentions: span{first, first}})
+}
+
+// mention adds a name to the group of now.
+func (c *compiler) mention(value []byte, line int) {
+	p := c.policy
+	g := len(p.groups) - 1
+	name := p.dialect.nameOf(value)
+	m := mention{group: uint32(g), line: uint32(line), text: uint32(len(c.text)), textLen: uint16(len(value))}
 	c.text = append(c.text, value...)
-	token := part{int(m.text), int(m.text) + len(name)}
-	if hasUpper(name) {
-		token.start = len(c.text)
+	token := Part{int(m.text), int(m.text) + len(name)}
+	if hasUpper(name) && p.dialect.choice == everyEqual {
+		token.Start = len(c.text)
 		for _, octet := range name {
 			c.text = append(c.text, lower(octet))
 		}
-		token.end = len(c.text)
+		token.End = len(c.text)
 	}
-	c.named = append(c.named, namedGroup{m, token})
+	c.tokens = append(c.tokens, named{token, uint32(len(p.mentions))})
+	p.mentions = append(p.mentions, m)
+	p.groups[g].mentions.to++
 }
 
 // nameOf returns the part of a user-agent line's value that names: "*" if the
 // value is that alone or before white space, else its longest start that can
 // be a product token. RFC 9309 §2.2.1 has letters, '_' and '-' only; digits are
-// taken as well, or "MJ12bot" would name "MJ".
-func nameOf(value []byte) []byte {
+// taken as well by default, or "MJ12bot" would name "MJ".
+func (d *Dialect) nameOf(value []byte) []byte {
+	if d.naming == wholeValue {
+		return value
+	}
 	if len(value) > 0 && value[0] == '*' {
 		if len(value) == 1 || isSpace(value[1]) {
 			return value[:1]
@@ -106,138 +133,113 @@ func nameOf(value []byte) []byte {
 		return nil
 	}
 	n := 0
-	for n < len(value) && isTokenOctet(value[n]) {
+	for n < len(value) && isTokenOctet(value[n]) && (d.naming == tokenWithDigits || !isDigit(value[n])) {
 		n++
 	}
 	return value[:n]
 }
 
 func isTokenOctet(c byte) bool {
-	return c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= lower(c) && lower(c) <= 'z'
+	return c == '-' || c == '_' || isDigit(c) || 'a' <= lower(c) && lower(c) <= 'z'
 }
 
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
 func hasUpper(name []byte) bool {
-	return slices.ContainsFunc(name, func(c byte) bool { return c != lower(c) })
+	for _, c := range name {
+		if c != lower(c) {
+			return true
+		}
+	}
+	return false
 }
 
 // rule reads an Allow or a Disallow line. One that can never match, since its
 // value is empty or does not start as a path does, still ends the run of
 // user-agent lines before it.
-func (c *compiler) rule(e event) {
-	if c.state == beforeGroups {
-		return // RFC 9309 §2.2.2: a rule before any group is ignored
+func (c *compiler) rule(l Line) {
+	d := &c.policy.dialect
+	if c.state == outsideGroups {
+		if !d.orphans || len(c.policy.groups) > 0 {
+			return // RFC 9309 §2.2.2: a rule before any group is ignored
+		}
+		c.startGroup()
+		c.mention([]byte(global), 0)
 	}
 	c.state = inRules
-	value := e.value.of(c.body)
-	if len(value) == 0 || value[0] != '/' && value[0] != '*' {
+	allow := l.Kind == Allow
+	value := l.Value.Of(c.body)
+	if len(value) == 0 {
+		if allow, ok := d.emptyRule(allow).verdict(); ok {
+			c.addRule(l, value, allow)
+		}
 		return
 	}
-	r := rule{line: uint32(e.line), allow: e.kind == allow, text: uint32(len(c.text))}
-	c.text = append(c.text, r.key()...)
+	c.addRule(l, value, allow)
+	if d.indexPages && allow {
+		c.indexPage(l, value)
+	}
+}
+
+func (d *Dialect) emptyRule(allow bool) emptyRule {
+	if allow {
+		return d.emptyAllow
+	}
+	return d.emptyDeny
+}
+
+// verdict returns what an empty rule says, false if it says nothing.
+func (e emptyRule) verdict() (allow, ok bool) { return e == allowsAll, e != decidesNothing }
+
+// addRule adds a rule with the given pattern, unless nothing can match it.
+func (c *compiler) addRule(l Line, pattern []byte, allow bool) {
+	before := len(c.text)
+	r := rule{line: uint32(l.Number), allow: allow, text: uint32(before)}
+	c.text = append(c.text, writtenKey(l.Kind)...)
+	written := len(c.text)
+	c.text = append(c.text, l.Value.Of(c.body)...)
+	r.textLen = uint16(len(c.text) - before)
 	r.pattern = uint32(len(c.text))
-	c.text = append(c.text, value...)
-	r.textLen = uint16(len(c.text) - int(r.text))
-	if !isNormal(value, ofPattern) {
-		r.pattern = uint32(len(c.text))
-		c.text = appendNormal(c.text, value, ofPattern)
+	text, ok := c.policy.dialect.appendPattern(c.text, pattern)
+	c.text = text
+	normal := text[r.pattern:]
+	if !ok || !c.policy.dialect.canMatch(normal, len(pattern) == 0) {
+		c.text = c.text[:before]
+		return
 	}
-	r.measure(c.text[r.pattern:])
-	c.policy.rules = append(c.policy.rules, r)
-	c.policy.groups[len(c.policy.groups)-1].rules.to++
+	c.policy.dialect.measure(&r, normal)
+	if string(normal) == string(text[written:r.pattern]) {
+		c.text = text[:r.pattern] // it is there once already
+		r.pattern = uint32(written)
+	}
+	c.rules = append(c.rules, r)
+	c.ofGroup[len(c.ofGroup)-1].to++
 }
 
-// finish puts the rules and the names in order.
-func (c *compiler) finish() *Policy {
-	p := c.policy
-	for i := range p.groups {
-		g := &p.groups[i]
-		slices.SortFunc(p.rules[g.rules.from:g.rules.to], byPrecedence)
-		g.decoded = c.decodeQueries(g.rules)
+// writtenKey is how a rule starts when it is shown.
+func writtenKey(k Kind) string {
+	if k == Allow {
+		return "Allow: "
 	}
-	p.text = string(c.text)
-	p.rules = slices.Clip(p.rules)
-	p.groups = slices.Clip(p.groups)
-	c.index()
-	return p
+	return "Disallow: "
 }
 
-// decodeQueries returns where the rules stand with the query of their patterns
-// decoded: where they stand already, if that changes none of them.
-func (c *compiler) decodeQueries(rules span) span {
-	p := c.policy
-	plain := p.rules[rules.from:rules.to]
-	if !slices.ContainsFunc(plain, c.hasEscapedQuery) {
-		return rules
+// canMatch tells whether a pattern can match any target: whether it starts as a
+// path does, or anyhow (RFC 9309 erratum 7995).
+func (d *Dialect) canMatch(pattern []byte, empty bool) bool {
+	if len(pattern) == 0 {
+		return empty
 	}
-	decoded := slices.Clone(plain)
-	for i := range decoded {
-		r := &decoded[i]
-		if c.hasEscapedQuery(*r) {
-			pattern := decodeQuery(string(c.patternOf(*r)))
-			r.pattern = uint32(len(c.text))
-			c.text = append(c.text, pattern...)
-			r.measure(c.text[r.pattern:])
-		}
-	}
-	slices.SortFunc(decoded, byPrecedence)
-	p.queries = true
-	from := len(p.rules)
-	p.rules = append(p.rules, decoded...)
-	return span{uint32(from), uint32(len(p.rules))}
+	return pattern[0] == '/' || pattern[0] == '*' && d.wildcards != noWildcards
 }
 
-// hasEscapedQuery tells whether decodeQuery would change the rule's pattern.
-func (c *compiler) hasEscapedQuery(r rule) bool {
-	_, query, found := bytes.Cut(c.patternOf(r), []byte("?"))
-	return found && hasReservedEscape(query)
-}
-
-func (c *compiler) patternOf(r rule) []byte {
-	return c.text[r.pattern : r.pattern+uint32(r.patternLen)]
-}
-
-// index makes the mentions of each token findable by it.
-func (c *compiler) index() {
-	p := c.policy
-	token := func(n namedGroup) string { return p.text[n.token.start:n.token.end] }
-	slices.SortStableFunc(c.named, func(a, b namedGroup) int {
-		return strings.Compare(token(a), token(b))
-	})
-	p.mentions = make([]mention, 0, len(c.named))
-	for i := 0; i < len(c.named); {
-		name := token(c.named[i])
-		from := len(p.mentions)
-		for ; i < len(c.named) && token(c.named[i]) == name; i++ {
-			m := c.named[i].mention
-			if len(p.mentions) == from || p.mentions[len(p.mentions)-1].group != m.group {
-				// The first line that names it for this group. The others would
-				// have Decide try the same rules again.
-				p.mentions = append(p.mentions, m)
-			}
-		}
-		at := span{uint32(from), uint32(len(p.mentions))}
-		if name == global {
-			p.global = at
-			continue
-		}
-		if p.names == nil {
-			p.names = make(map[string]span)
-		}
-		p.names[name] = at
+// indexPage adds what an Allow of an index page allows besides: the directory
+// itself, as Google's parser has it.
+func (c *compiler) indexPage(l Line, pattern []byte) {
+	slash := bytes.LastIndexByte(pattern, '/')
+	if slash < 0 || !bytes.HasPrefix(pattern[slash:], []byte("/index.htm")) {
+		return
 	}
-}
-
-// byPrecedence orders rules so that the first that matches decides (RFC 9309
-// §2.2.2): the longest pattern, Allow before Disallow, the earlier line.
-func byPrecedence(a, b rule) int {
-	if a.patternLen != b.patternLen {
-		return cmp.Compare(b.patternLen, a.patternLen)
-	}
-	if a.allow != b.allow {
-		if a.allow {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Compare(a.line, b.line)
+	directory := append(append([]byte(nil), pattern[:slash+1]...), '$')
+	c.addRule(l, directory, true)
 }

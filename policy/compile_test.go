@@ -52,7 +52,7 @@ func heapInUse() int64 {
 func TestZeroPolicyIsThatOfAnEmptyFile(t *testing.T) {
 	empty := policy.Compile(nil, policy.Options{})
 	var zero policy.Policy
-	if got, want := zero.Decide(nil, "/x"), empty.Decide(nil, "/x"); got != want || !got.Allowed {
+	if got, want := zero.Decide(nil, "/x"), empty.Decide(nil, "/x"); got.Clone(100) != want.Clone(100) || !got.Allowed {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if zero.Names("*") || zero.Truncated() {

@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // global is the value of a user-agent line that stands for every crawler not
 // named elsewhere.
@@ -17,19 +20,31 @@ const robotsTxt = "/robots.txt"
 // whole, but for the case of ASCII letters: "ExampleBot/2.1" is no token and
 // equals none. A target without its leading slash is given one.
 //
+// A Dialect that obeys one group alone is asked for each token by itself, and
+// the first decision that disallows is returned, else that for the first token.
+// RERP looks for names in a whole User-Agent field, and so takes one for a
+// token.
+//
 // This is the reading of robots.txt by itself. A proxy asks [Snapshot.Decide].
 func (p *Policy) Decide(tokens []string, target string) Decision {
-	path := normaliseTarget(withSlash(target))
-	if path == robotsTxt {
-		return Decision{Allowed: true, Reason: ReasonRobotsTxt}
+	target = withSlash(target)
+	path := p.dialect.comparable(target)
+	if path == robotsTxt && p.dialect.robotsTxt == robotsTxtAllowed {
+		return Decision{Allowed: true, Reason: ReasonRobotsTxt, Dialect: p.dialect.name}
 	}
-	return p.decide(tokens, path, comparePlain)
+	if p.dialect.choice != everyEqual {
+		return p.decideByOneGroup(tokens, target, path)
+	}
+	return p.decide(tokens, target, path, comparePlain)
 }
 
 // Names tells whether a group names the token, "*" included.
 func (p *Policy) Names(token string) bool {
-	m := p.mentionsOf(token)
-	return m.from < m.to
+	if p.dialect.choice != everyEqual {
+		_, ok := p.groupFor(token)
+		return ok
+	}
+	return p.tokenNamed(token).isNamed()
 }
 
 // withSlash returns target with the slash that every path begins with.
@@ -48,35 +63,55 @@ const (
 	compareQueryDecoded            // patterns with their query decoded, see decodeQuery
 )
 
-// decide judges a normalised path by the groups of the tokens.
-func (p *Policy) decide(tokens []string, path string, c comparison) Decision {
+// in returns the place of the set of rules to compare with.
+func (c comparison) in(groups pair) uint32 {
+	if c == compareQueryDecoded {
+		return groups.decoded
+	}
+	return groups.plain
+}
+
+// token is what is known of a product token that a group names.
+type token struct {
+	mentions span // of Policy.named
+	groups   pair // none if each group has to be looked in, see compiler.lookIn
+}
+
+func (t token) isNamed() bool { return t.mentions.from < t.mentions.to }
+
+// tokenNamed finds what names a token, without allocating unless it is very
+// long.
+func (p *Policy) tokenNamed(name string) token {
+	if name == global {
+		return p.global
+	}
+	if p.nameHints&nameHint(name) == 0 {
+		return token{}
+	}
+	var buffer [64]byte
+	key := append(buffer[:0], name...)
+	for i, c := range key {
+		key[i] = lower(c)
+	}
+	return p.tokens[string(key)]
+}
+
+// decide judges a path, which is target made comparable, by all groups of the
+// tokens.
+func (p *Policy) decide(tokens []string, target, path string, c comparison) Decision {
 	s := search{policy: p, path: path, comparison: c}
-	for _, token := range tokens {
-		if token != global {
-			s.groupsOf(token)
+	for _, name := range tokens {
+		if name != global {
+			s.groupsOf(name, p.tokenNamed(name))
 		}
 	}
 	if s.mention == nil {
-		s.groupsOf(global)
+		s.groupsOf(global, p.global)
 	}
 	if s.mention == nil && len(tokens) > 0 {
 		s.token = tokens[0]
 	}
-	return s.decision()
-}
-
-// mentionsOf finds the user-agent lines that name token, without allocating
-// unless the token is very long.
-func (p *Policy) mentionsOf(token string) span {
-	if token == global {
-		return p.global
-	}
-	var buffer [64]byte
-	key := append(buffer[:0], token...)
-	for i, c := range key {
-		key[i] = lower(c)
-	}
-	return p.names[string(key)]
+	return s.decision(target)
 }
 
 // search collects the rule that decides from several groups.
@@ -90,36 +125,58 @@ type search struct {
 	rule    *rule    // nil if none matched so far
 }
 
-// groupsOf looks for a rule in the groups that name token.
-func (s *search) groupsOf(token string) {
-	p := s.policy
-	at := p.mentionsOf(token)
-	mentions := p.mentions[at.from:at.to]
+// groupsOf looks for a rule in the groups that name a token.
+func (s *search) groupsOf(name string, t token) {
 	if s.mention == nil {
-		s.token = token
+		s.token = name
 	}
-	for i := range mentions {
-		m := &mentions[i]
-		rules := p.groups[m.group].rules
-		if s.comparison == compareQueryDecoded {
-			rules = p.groups[m.group].decoded
+	if !t.isNamed() {
+		return
+	}
+	p := s.policy
+	named := p.named[t.mentions.from:t.mentions.to]
+	if t.groups == (pair{}) {
+		for _, at := range named {
+			m := &p.mentions[at]
+			s.take(name, m, p.deciding(s.comparison.in(p.groups[m.group].rules), s.path, s.rule))
 		}
-		found := p.firstMatch(p.rules[rules.from:rules.to], s.path, s.rule)
-		if s.mention == nil || found != s.rule {
-			s.token, s.mention, s.rule = token, m, found
-		}
+		return
+	}
+	r := p.deciding(s.comparison.in(t.groups), s.path, s.rule)
+	first := &p.mentions[named[0]]
+	if r != s.rule && len(named) > 1 {
+		first = p.mentionBefore(named, r)
+	}
+	s.take(name, first, r)
+}
+
+// take notes what a group said: r, which is the rule noted already if the group
+// has none that comes before it.
+func (s *search) take(name string, m *mention, r *rule) {
+	if s.mention == nil || r != s.rule {
+		s.token, s.mention, s.rule = name, m, r
 	}
 }
 
-func (s *search) decision() Decision {
-	d := Decision{Allowed: true, Reason: ReasonNoGroup, Token: s.token}
+// mentionBefore returns which of the named mentions is that of the rule's
+// group: the last before it, since each of the groups has one.
+func (p *Policy) mentionBefore(named []uint32, r *rule) *mention {
+	n, _ := slices.BinarySearchFunc(named, r.line, func(at, line uint32) int {
+		return int(p.mentions[at].line) - int(line)
+	})
+	return &p.mentions[named[max(n-1, 0)]]
+}
+
+func (s *search) decision(target string) Decision {
+	d := Decision{Allowed: true, Reason: ReasonNoGroup, Token: s.token, Dialect: s.policy.dialect.name, source: s.policy}
 	if s.mention == nil {
 		return d
 	}
 	p := s.policy
 	d.Reason = ReasonNoMatch
-	d.Group = p.text[s.mention.text : s.mention.text+uint32(s.mention.textLen)]
+	d.Group = p.nameAt(s.mention)
 	d.GroupLine = int(s.mention.line)
+	d.group = s.mention.group
 	if s.rule == nil {
 		return d
 	}
@@ -128,6 +185,6 @@ func (s *search) decision() Decision {
 	d.Rule = p.textOf(s.rule)
 	d.Line = int(s.rule.line)
 	d.Pattern = p.patternOf(s.rule)
-	d.Path = s.path
+	d.target = target
 	return d
 }

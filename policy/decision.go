@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // Reason says on what a Decision rests. The zero Reason is none.
@@ -16,6 +17,8 @@ const (
 	ReasonRobotsTxt                     // the target is /robots.txt, which is always allowed
 	ReasonUnavailable                   // robots.txt is unavailable: anything may be requested
 	ReasonUnreachable                   // robots.txt is unreachable: nothing may be requested
+	ReasonRestricted                    // robots.txt itself is refused (401, 403), and a dialect takes that for a complete restriction
+	ReasonOverride                      // the operator decided, whatever the rules say
 )
 
 var reasonNames = [...]string{
@@ -25,6 +28,8 @@ var reasonNames = [...]string{
 	ReasonRobotsTxt:   "robots-txt",
 	ReasonUnavailable: "unavailable",
 	ReasonUnreachable: "unreachable",
+	ReasonRestricted:  "restricted",
+	ReasonOverride:    "override",
 }
 
 // String returns the reason in one lower-case word, such as "no-match".
@@ -65,13 +70,62 @@ type Decision struct {
 	Rule string
 	Line int
 
-	// Pattern and Path are the normalised pattern and the normalised path and
-	// query that met. Both are empty if no rule matched.
-	Pattern, Path string
+	// Pattern is the pattern of the rule as it is compared. Empty if no rule
+	// matched.
+	Pattern string
 
 	// Form is empty if it was the target as received that met the rule, else
 	// the form of it that did: what an origin may take it for.
 	Form string
+
+	// Dialect is the name of the dialect whose reading it is; empty for the
+	// default.
+	Dialect string
+
+	// group is the place in source of the group that counts, if Group is one.
+	group uint32
+	// target is what met the rule, as received; empty if no rule matched.
+	target string
+	// source is the rules asked; nil if there were none, or by Clone.
+	source *Policy
+}
+
+// Path is the path and query, as they are compared, that met the rule. It is
+// empty if no rule matched.
+func (d Decision) Path() string {
+	switch {
+	case d.Form != "":
+		return d.Form
+	case d.source == nil:
+		return d.target // made comparable by Clone
+	}
+	return d.source.dialect.comparable(d.target)
+}
+
+// Names returns the values, as written, of all user-agent lines of the group
+// that counts; nil if there is none. After Clone it is Group alone.
+func (d Decision) Names() []string {
+	switch {
+	case d.Reason != ReasonRule && d.Reason != ReasonNoMatch:
+		return nil
+	case d.source == nil:
+		return []string{d.Group}
+	}
+	return d.source.namesOf(d.group)
+}
+
+// Clone returns a copy that keeps nothing of the rules alive, for those who
+// store decisions. Of each text the first most octets are kept.
+func (d Decision) Clone(most int) Decision {
+	path := d.Path()
+	d.target, d.group, d.source = "", 0, nil
+	if d.Form == "" {
+		d.target = path
+	}
+	for _, text := range []*string{&d.Token, &d.Group, &d.Rule, &d.Pattern, &d.Form, &d.target} {
+		*text = strings.Clone((*text)[:min(len(*text), most)])
+	}
+	return d
 }
 
 // String returns the decision in one sentence, without a full stop. Texts that
@@ -84,14 +138,14 @@ func (d Decision) String() string {
 	switch d.Reason {
 	case ReasonRule:
 		s := fmt.Sprintf("%s by %q (line %d) in the group of %q (line %d)",
-			verdict, d.Rule, d.Line, d.Group, d.GroupLine)
+			verdict, d.Rule, d.Line, d.Group, d.GroupLine) + d.by()
 		if d.Form != "" {
 			s += fmt.Sprintf(", which the target meets as %q", d.Form)
 		}
 		return s
 	case ReasonNoMatch:
 		return fmt.Sprintf("%s: no rule in the group of %q (line %d) matches",
-			verdict, d.Group, d.GroupLine)
+			verdict, d.Group, d.GroupLine) + d.by()
 	case ReasonNoGroup:
 		if d.Token == global {
 			return fmt.Sprintf("%s: there is no group for %q", verdict, global)
@@ -104,6 +158,24 @@ func (d Decision) String() string {
 		return verdict + ": robots.txt is unavailable"
 	case ReasonUnreachable:
 		return verdict + ": robots.txt is unreachable"
+	case ReasonRestricted:
+		return verdict + ": robots.txt itself is refused" + d.by()
+	case ReasonOverride:
+		return verdict + " by the operator, whatever robots.txt says"
 	}
 	return verdict + ": no reason is known"
+}
+
+// by names the dialect, if it is not the default.
+func (d Decision) by() string {
+	if d.Dialect == "" {
+		return ""
+	}
+	return " as " + d.Dialect + " reads it"
+}
+
+// Override is the decision of an operator, which comes before what robots.txt
+// says.
+func Override(allowed bool) Decision {
+	return Decision{Allowed: allowed, Reason: ReasonOverride}
 }

@@ -1,7 +1,10 @@
 package policy_test
 
 import (
+	"runtime"
+	"slices"
 	"testing"
+	"weak"
 
 	"heed/policy"
 )
@@ -67,12 +70,35 @@ func TestDecisionShowsWhatMet(t *testing.T) {
 		Rule:      "Disallow: /%63afé*.html",
 		Line:      3,
 		Pattern:   "/caf%C3%A9*.html",
-		Path:      "/caf%C3%A9/menu.html",
 		Form:      "/caf%C3%A9/menu.html",
 	}
-	if got != want {
-		t.Errorf("got  %+v\nwant %+v", got, want)
+	if got.Clone(100) != want {
+		t.Errorf("got  %+v\nwant %+v", got.Clone(100), want)
 	}
+	if names := got.Names(); !slices.Equal(names, []string{"*", "ExampleBot/2.1"}) {
+		t.Errorf("the group has the names %q", names)
+	}
+	for _, d := range []policy.Decision{got, got.Clone(100)} {
+		if d.Path() != "/caf%C3%A9/menu.html" {
+			t.Errorf("the path is %q", d.Path())
+		}
+	}
+}
+
+func TestAClonedDecisionKeepsItsTextsAndNotTheRules(t *testing.T) {
+	s := snapshotOf("User-agent: a\nUser-agent: b\nDisallow: /caf%c3%a9\n")
+	watched := weak.Make(s.Rules)
+	d := s.Decide(only("b"), "/caf%c3%a9")
+	clone := d.Clone(100)
+	if clone.String() != d.String() || clone.Path() != "/caf%C3%A9" || !slices.Equal(clone.Names(), []string{"b"}) {
+		t.Errorf("the clone says %v, %q, %q", clone, clone.Path(), clone.Names())
+	}
+	s, d = nil, policy.Decision{}
+	runtime.GC()
+	if watched.Value() != nil {
+		t.Error("the clone holds the rules")
+	}
+	runtime.KeepAlive(clone)
 }
 
 func TestReasonString(t *testing.T) {
@@ -83,6 +109,8 @@ func TestReasonString(t *testing.T) {
 		policy.ReasonRobotsTxt:   "robots-txt",
 		policy.ReasonUnavailable: "unavailable",
 		policy.ReasonUnreachable: "unreachable",
+		policy.ReasonRestricted:  "restricted",
+		policy.ReasonOverride:    "override",
 		0:                        "Reason(0)",
 		99:                       "Reason(99)",
 	} {

@@ -1,78 +1,70 @@
 package policy
 
-import (
-	"bytes"
-	"strings"
-)
+import "strings"
 
-// rule is an Allow or a Disallow line. Its texts are in Policy.text.
-type rule struct {
-	text       uint32 // offset of the rule as written, with its key spelt out
-	pattern    uint32 // offset of the normalised pattern
-	line       uint32
-	textLen    uint16
-	patternLen uint16
-	headLen    uint16 // octets of the pattern before its first '*' or its '$'
-	allow      bool
-}
-
-// key is how a rule starts when it is shown.
-func (r *rule) key() string {
-	if r.allow {
-		return "Allow: "
+// deciding returns the rule of a set that decides on path. A rule found
+// elsewhere, other, stays unless one comes before it; nil stands for none.
+func (p *Policy) deciding(at uint32, path string, other *rule) *rule {
+	s := &p.sets[at]
+	compare := p.dialect.precedence.compare
+	if r := p.longest(s.sorted, path); r != nil && (other == nil || compare(r, other) < 0) {
+		other = r
 	}
-	return "Disallow: "
-}
-
-// measure sets what depends on the normalised pattern. In it a '$' can only be
-// the last octet: any other has become "%24".
-func (r *rule) measure(pattern []byte) {
-	r.patternLen = uint16(len(pattern))
-	head := bytes.TrimSuffix(pattern, []byte("$"))
-	if star := bytes.IndexByte(head, '*'); star >= 0 {
-		head = head[:star]
+	ordered := p.rules[s.ordered.from:s.ordered.to]
+	if len(ordered) == 0 {
+		return other
 	}
-	r.headLen = uint16(len(head))
-}
-
-// firstMatch returns the rule that decides on path: the first that matches, as
-// rules are in the order of byPrecedence. A rule found elsewhere, other, stays
-// unless one comes before it; nil stands for none.
-func (p *Policy) firstMatch(rules []rule, path string, other *rule) *rule {
-	for i := range rules {
-		r := &rules[i]
-		if other != nil && byPrecedence(*r, *other) >= 0 {
+	var has hint
+	var needs []hint
+	if len(ordered) >= fewPatterns && p.dialect.precedence != firstInFile {
+		needs = p.hints[s.hints:]
+		needs = needs[:len(ordered)]
+	}
+	for i := range ordered {
+		r := &ordered[i]
+		if other != nil && compare(r, other) >= 0 {
 			break
 		}
-		head := p.text[r.pattern : r.pattern+uint32(r.headLen)]
-		if !strings.HasPrefix(path, head) {
-			continue
+		if needs != nil {
+			if has == 0 {
+				has = hintOfTarget(path)
+			}
+			if needs[i]&^has != 0 {
+				continue
+			}
 		}
-		if r.headLen == r.patternLen || matchTail(p.patternOf(r)[r.headLen:], path[r.headLen:]) {
+		if p.matches(r, path) {
 			return r
 		}
 	}
 	return other
 }
 
-func (p *Policy) patternOf(r *rule) string {
-	return p.text[r.pattern : r.pattern+uint32(r.patternLen)]
-}
-
-func (p *Policy) textOf(r *rule) string {
-	return p.text[r.text : r.text+uint32(r.textLen)]
+// matches tells whether path matches the rule's pattern.
+func (p *Policy) matches(r *rule, path string) bool {
+	rest, ok := strings.CutPrefix(path, p.headOf(r))
+	if !ok {
+		return false
+	}
+	switch r.shape {
+	case prefix:
+		return true
+	case exact:
+		return rest == ""
+	}
+	return matchTail(p.patternOf(r)[r.headLen:], rest, p.dialect.wildcards == starAndQuery)
 }
 
 // matchTail tells whether path matches the pattern tail, which is "$" or begins
-// with '*' (RFC 9309 §2.2.3).
+// with '*' (RFC 9309 §2.2.3). If query is set the start of a query is an end.
 //
 // Each literal between two '*' takes the earliest place after the one before:
 // any later place would leave less of path to the literals that follow. So
 // nothing is tried twice, and the time is that of searching path once, however
 // many '*' there are.
-func matchTail(tail, path string) bool {
+func matchTail(tail, path string, query bool) bool {
 	if tail == "$" {
-		return path == ""
+		return path == "" || query && path[0] == '?'
 	}
 	tail = tail[1:]
 	for {
@@ -87,8 +79,25 @@ func matchTail(tail, path string) bool {
 		path = path[at+star:]
 		tail = tail[star+1:]
 	}
-	if end, anchored := strings.CutSuffix(tail, "$"); anchored {
-		return strings.HasSuffix(path, end)
+	end, anchored := strings.CutSuffix(tail, "$")
+	switch {
+	case !anchored:
+		return strings.Contains(path, tail)
+	case strings.HasSuffix(path, end):
+		return true
 	}
-	return strings.Contains(path, tail)
+	return query && endsBeforeQuery(path, end)
+}
+
+// endsBeforeQuery tells whether path has a place where end is followed by '?'.
+func endsBeforeQuery(path, end string) bool {
+	for query := len(path); ; {
+		query = strings.LastIndexByte(path[:query], '?')
+		if query < 0 {
+			return false
+		}
+		if strings.HasSuffix(path[:query], end) {
+			return true
+		}
+	}
 }

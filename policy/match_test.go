@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,19 +32,74 @@ func naiveMatch(pattern, path string) bool {
 	return matches[0][0]
 }
 
-// naiveFirst is the reference for the choice of a rule: every rule is tried, in
-// no order.
-func naiveFirst(p *Policy, rules []rule, path string) *rule {
-	var best *rule
-	for i := len(rules) - 1; i >= 0; i-- {
-		r := &rules[i]
-		if !naiveMatch(p.patternOf(r), path) {
+// naiveRule is a rule of the reference.
+type naiveRule struct {
+	pattern string
+	allow   bool
+	line    int
+}
+
+// naiveRules is the reference for the choice of groups: the rules of all groups
+// that name one of the tokens, else of those for "*".
+func naiveRules(body string, tokens []string) []naiveRule {
+	type naiveGroup struct {
+		names []string
+		rules []naiveRule
+	}
+	var groups []naiveGroup
+	inNames := false
+	for l := range Lines([]byte(body)) {
+		value := body[l.Value.Start:l.Value.End]
+		switch l.Kind {
+		case UserAgent:
+			if !inNames {
+				groups = append(groups, naiveGroup{})
+			}
+			inNames = true
+			g := &groups[len(groups)-1]
+			g.names = append(g.names, strings.ToLower(string(RFC9309.nameOf([]byte(value)))))
+		case Allow, Disallow:
+			inNames = false
+			if len(groups) == 0 || value == "" || value[0] != '/' && value[0] != '*' {
+				continue
+			}
+			g := &groups[len(groups)-1]
+			pattern := string(appendNormal(nil, value, ofPattern))
+			g.rules = append(g.rules, naiveRule{pattern, l.Kind == Allow, l.Number})
+		}
+	}
+	collect := func(tokens ...string) (rules []naiveRule, found bool) {
+		for _, g := range groups {
+			for _, token := range tokens {
+				if slices.Contains(g.names, strings.ToLower(token)) {
+					rules, found = append(rules, g.rules...), true
+				}
+			}
+		}
+		return rules, found
+	}
+	if rules, found := collect(slices.DeleteFunc(slices.Clone(tokens), func(t string) bool { return t == "*" })...); found {
+		return rules
+	}
+	rules, _ := collect("*")
+	return rules
+}
+
+// naiveDecide is the reference for the choice of a rule: every rule is tried, in
+// no order. It returns the zero rule if none matches.
+func naiveDecide(rules []naiveRule, path string, c comparison) naiveRule {
+	var best naiveRule
+	for _, r := range rules {
+		if c == compareQueryDecoded {
+			r.pattern = decodeQuery(r.pattern)
+		}
+		if !naiveMatch(r.pattern, path) {
 			continue
 		}
 		switch {
-		case best == nil, r.patternLen > best.patternLen:
+		case best.line == 0, len(r.pattern) > len(best.pattern):
 			best = r
-		case r.patternLen < best.patternLen:
+		case len(r.pattern) < len(best.pattern):
 		case r.allow && !best.allow, r.allow == best.allow && r.line < best.line:
 			best = r
 		}
@@ -52,29 +108,35 @@ func naiveFirst(p *Policy, rules []rule, path string) *rule {
 }
 
 func FuzzMatch(f *testing.F) {
-	for _, seed := range []struct{ rules, path string }{
+	for _, seed := range []struct{ robots, path string }{
 		{"Disallow: /*ab*abc$\nAllow: /a", "/ababc"},
 		{"Allow: /a*\nDisallow: /a$\nDisallow: /*", "/a"},
 		{"Disallow: *\nAllow: *$\nAllow: /**$", "/"},
-		{"Disallow: /a$b\nAllow: /%24*%2a", "/a$b*"},
+		{"Allow: /a$b\nAllow: /%24*%2a", "/a$b*"},
 		{"Disallow: /*aba*aba\nAllow: /*b$", "/ababa"},
 		{"Disallow: /?%3a*\nAllow: /*?:", "/?:%3A"},
 		{"Allow: /%c3%a9\nDisallow: /é", "/%C3%a9"},
+		{"Disallow: /a\nAllow: /ab\nDisallow: /abc$\nAllow: /abc\nDisallow: /ab***", "/abc"},
+		{"Disallow: /a\nUser-agent: a\nAllow: /ab\nUser-agent: *\nAllow: /a\nUser-agent: b\nUser-agent: a\nDisallow: /abc", "/abc"},
+		{"Disallow: /*a\nDisallow: /*b\nDisallow: /*c*d\nDisallow: /*ef\nAllow: /*ef$\nDisallow: /x*y", "/abcdef"},
 	} {
-		f.Add(seed.rules, seed.path)
+		f.Add(seed.robots, seed.path)
 	}
-	f.Fuzz(func(t *testing.T, rules, path string) {
-		if len(rules) > 1000 || len(path) > 1000 {
+	f.Fuzz(func(t *testing.T, robots, path string) {
+		if len(robots) > 1000 || len(path) > 1000 {
 			return // the reference takes their product
 		}
-		path = normaliseTarget(withSlash(path))
-		p := Compile([]byte("User-agent: *\n"+rules), Options{})
-		for _, g := range p.groups {
-			for _, s := range []span{g.rules, g.decoded} {
-				rules := p.rules[s.from:s.to]
-				got, want := p.firstMatch(rules, path, nil), naiveFirst(p, rules, path)
-				if got != want {
-					t.Errorf("path %q: got %v, want %v", path, got, want)
+		target := withSlash(path)
+		path = normaliseTarget(target)
+		robots = "User-agent: *\n" + robots
+		p := Compile([]byte(robots), Options{})
+		for _, tokens := range [][]string{nil, {"a"}, {"B"}, {"a", "b"}, {"*", "c"}} {
+			rules := naiveRules(robots, tokens)
+			for _, c := range []comparison{comparePlain, compareQueryDecoded} {
+				d := p.decide(tokens, target, path, c)
+				want := naiveDecide(rules, path, c)
+				if d.Line != want.line || d.Line > 0 && (d.Allowed != want.allow || d.Pattern != want.pattern) {
+					t.Errorf("tokens %q, path %q, comparison %d: got %v, want %v", tokens, path, c, d, want)
 				}
 			}
 		}
@@ -85,10 +147,10 @@ func FuzzMatch(f *testing.F) {
 // a file of such lines and rules would take time by the product of both.
 func TestRepeatedNameIsMentionedOnce(t *testing.T) {
 	p := Compile([]byte("User-agent: *\nUser-agent: *\nUser-agent: a\nUser-agent: A\nDisallow: /\nUser-agent: a\n"), Options{})
-	if got := p.global; got.to-got.from != 1 {
+	if got := p.global.mentions; got.to-got.from != 1 {
 		t.Errorf("%d mentions of the star for one group", got.to-got.from)
 	}
-	if got := p.mentionsOf("a"); got.to-got.from != 2 {
+	if got := p.tokenNamed("a").mentions; got.to-got.from != 2 {
 		t.Errorf("%d mentions of a name for two groups", got.to-got.from)
 	}
 }

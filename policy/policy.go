@@ -57,6 +57,8 @@
 // not change once made.
 package policy
 
+import "unsafe"
+
 // DefaultLimit is how many octets of a robots.txt are read unless Options say
 // otherwise: the least that RFC 9309 §2.5 lets a parser read.
 const DefaultLimit = 500 << 10
@@ -72,6 +74,19 @@ type Options struct {
 	// cuts is dropped. Compile knows that a body goes beyond the limit only if
 	// it is given at least one octet more.
 	Limit int
+
+	// Dialect is whose reading it is. The zero value is RFC9309.
+	Dialect Dialect
+
+	// Decoded tells that the charset of the body was declared, and that the
+	// body is in UTF-8 now. It matters to RERP alone, which takes a body of
+	// undeclared charset for ISO 8859-1.
+	Decoded bool
+
+	// Cautious has the body read as every other dialect reads it, too, so that
+	// Snapshot.Decide can disallow what any of them does. It takes several
+	// times the time and memory.
+	Cautious bool
 }
 
 func (o Options) limit() int {
@@ -84,14 +99,21 @@ func (o Options) limit() int {
 // It refers to its text by offsets, so that it is a few flat pieces of memory
 // however many rules it has.
 type Policy struct {
-	text      string          // rules, patterns and names that the rest points into
-	rules     []rule          // those of a group lie side by side, in the order of byPrecedence
-	groups    []group         // in file order
-	mentions  []mention       // those of a token lie side by side, in file order
-	names     map[string]span // lower-case product token to its mentions
-	global    span            // the mentions of "*"
-	queries   bool            // a group has patterns that differ once their query is decoded
+	text      string    // rules, patterns, names and records that the rest points into
+	rules     []rule    // those of a set lie side by side
+	sets      []set     // none at 0
+	hints     []hint    // of the ordered rules of the sets that have many
+	groups    []group   // in file order
+	mentions  []mention // in file order
+	named     []uint32  // places of mentions: those of a token side by side, one a group, in file order
+	tokens    map[string]token
+	records   []record // in file order
+	global    token    // "*"
+	nameHints uint64   // those of the keys of tokens
+	dialect   Dialect
+	queries   bool // a set has patterns that differ once their query is decoded
 	truncated bool
+	others    []*Policy // the same body as other dialects read it; nil unless Options.Cautious
 }
 
 // span is a run of elements of a slice: from is the first, to the one after the
@@ -100,13 +122,11 @@ type span struct{ from, to uint32 }
 
 // group is the rules that follow a run of user-agent lines.
 type group struct {
-	rules span
-	// decoded holds the same rules with the query of their patterns decoded,
-	// see decodeQuery. It is the same span where that changes no pattern.
-	decoded span
+	mentions span // of Policy.mentions
+	rules    pair // none if they are looked for elsewhere, see compiler.lookIn
 }
 
-// mention is a user-agent line: it names a token for a group.
+// mention is a user-agent line.
 type mention struct {
 	group   uint32
 	line    uint32
@@ -114,18 +134,36 @@ type mention struct {
 	textLen uint16
 }
 
+// compileOthers reads the body as all other dialects do.
+func (p *Policy) compileOthers(body []byte, o Options) {
+	o.Cautious = false
+	for _, d := range Dialects() {
+		if d != o.Dialect {
+			o.Dialect = d
+			p.others = append(p.others, Compile(body, o))
+		}
+	}
+}
+
 // Truncated tells whether the body went on beyond the limit of Options.
 func (p *Policy) Truncated() bool { return p.truncated }
 
+// Dialect is whose reading it is.
+func (p *Policy) Dialect() Dialect { return p.dialect }
+
 // Size is the memory that the Policy holds, in octets, approximately.
 func (p *Policy) Size() int {
-	const (
-		fixed     = 160 // the Policy itself
-		ofRule    = 20
-		ofGroup   = 16
-		ofMention = 16
-		ofName    = 40 // an entry of the map, with its share of free slots
-	)
-	return fixed + len(p.text) + ofRule*len(p.rules) + ofGroup*len(p.groups) +
-		ofMention*len(p.mentions) + ofName*len(p.names)
+	const ofToken = 48 // an entry of the map, with its share of free slots
+	size := int(unsafe.Sizeof(*p)) + len(p.text) + ofToken*len(p.tokens) +
+		len(p.rules)*int(unsafe.Sizeof(rule{})) +
+		len(p.sets)*int(unsafe.Sizeof(set{})) +
+		len(p.hints)*int(unsafe.Sizeof(hint(0))) +
+		len(p.groups)*int(unsafe.Sizeof(group{})) +
+		len(p.mentions)*int(unsafe.Sizeof(mention{})) +
+		len(p.named)*int(unsafe.Sizeof(uint32(0))) +
+		len(p.records)*int(unsafe.Sizeof(record{}))
+	for _, other := range p.others {
+		size += other.Size()
+	}
+	return size
 }

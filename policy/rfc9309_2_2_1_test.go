@@ -103,7 +103,7 @@ func TestDecideSaysWhyNoRuleApplies(t *testing.T) {
 		{"foobot", policy.Decision{Allowed: true, Reason: policy.ReasonNoMatch, Token: "foobot", Group: "FooBot", GroupLine: 1}},
 		{"ExampleBot", policy.Decision{Allowed: true, Reason: policy.ReasonNoGroup, Token: "ExampleBot"}},
 	} {
-		if got := p.Decide([]string{c.token}, "/y"); got != c.want {
+		if got := p.Decide([]string{c.token}, "/y").Clone(100); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", c.token, got, c.want)
 		}
 	}

@@ -47,6 +47,8 @@ type Snapshot struct {
 	Cause      error         // the same as a value, for errors.As; nil also where it was not kept
 	Size       int           // octets of the body received
 	Truncated  bool          // the body went on beyond the limit
+	Body       []byte        // as read, whatever its charset; nil unless it was asked to be kept
+	Cautious   bool          // a dialect that takes 401 and 403 for a complete restriction is heeded
 }
 
 // Tokens is who asks: the product tokens of a client.
@@ -60,6 +62,10 @@ type Tokens struct {
 	// restrict: each must be allowed where a group names it, and does not
 	// count where none does. So a client gains nothing by a favoured name.
 	Also []string
+
+	// Fields are the User-Agent fields as received. Only a dialect that looks
+	// for names in them takes notice, see Options.Cautious.
+	Fields []string
 }
 
 // everyone is what an empty Tokens.Main means.
@@ -73,6 +79,9 @@ var everyone = []string{global}
 // dot segments removed, slashes merged, and with the reserved octets of the
 // query decoded, in the rules as well. A form can only disallow; what it
 // permits counts for nothing. The decision names the form that met the rule.
+//
+// Rules that were compiled with Options.Cautious must allow it, received and in
+// its forms, as every other dialect reads them too.
 //
 // "/robots.txt" itself is always allowed, though not a target of which it is
 // merely a form. Everything else is allowed if
@@ -88,37 +97,83 @@ func (s *Snapshot) Decide(t Tokens, target string) Decision {
 	switch {
 	case path == robotsTxt:
 		return Decision{Allowed: true, Reason: ReasonRobotsTxt}
+	case s.Access == Unavailable && s.Cautious && RERP.Outcome(s.Status) == DisallowAll:
+		return Decision{Reason: ReasonRestricted, Dialect: RERP.Name()}
 	case s.Access == Unavailable:
 		return Decision{Allowed: true, Reason: ReasonUnavailable}
 	case s.Rules == nil:
 		return Decision{Reason: ReasonUnreachable}
 	}
-	received := s.Rules.decideTokens(t, path, comparePlain)
-	if !received.Allowed || !hasForms(target, s.Rules.queries) {
+	received := s.Rules.decideTokens(t, target, path, comparePlain)
+	if !received.Allowed {
 		return received
 	}
-	for _, f := range forms(target, s.Rules.queries) {
-		if d := s.Rules.decideTokens(t, f.target, f.comparison); !d.Allowed {
-			d.Form = f.target
-			return d
+	if hasForms(target, s.Rules.queries) {
+		for _, f := range forms(target, s.Rules.queries) {
+			if d := s.Rules.decideTokens(t, f.target, f.target, f.comparison); !d.Allowed {
+				d.Form = f.target
+				return d
+			}
 		}
+	}
+	if d, ok := s.Rules.disallowedByOthers(t, target); ok {
+		return d
 	}
 	return received
 }
 
+// disallowedByOthers returns the first decision by which another dialect
+// disallows target or a form of it; false if there is none, as always unless
+// the rules were compiled with Options.Cautious.
+func (p *Policy) disallowedByOthers(t Tokens, target string) (Decision, bool) {
+	if p.others == nil {
+		return Decision{}, false
+	}
+	targets := []string{target}
+	for _, f := range forms(target, p.queries) {
+		targets = append(targets, f.target)
+	}
+	for _, other := range p.others {
+		for i, target := range targets {
+			d := other.decideAgents(t, target)
+			if d.Allowed {
+				continue
+			}
+			if i > 0 {
+				d.Form = target
+			}
+			return d, true
+		}
+	}
+	return Decision{}, false
+}
+
+// decideAgents is what the dialect of p says to a client.
+func (p *Policy) decideAgents(t Tokens, target string) Decision {
+	switch p.dialect.choice {
+	case everyEqual:
+		return p.decideTokens(t, target, p.dialect.comparable(target), comparePlain)
+	case firstWithin:
+		if len(t.Fields) > 0 {
+			return p.Decide(t.Fields, target)
+		}
+	}
+	return p.Decide(t.Main, target)
+}
+
 // decideTokens returns the first decision that disallows, else that for the
 // first main token.
-func (p *Policy) decideTokens(t Tokens, path string, c comparison) Decision {
+func (p *Policy) decideTokens(t Tokens, target, path string, c comparison) Decision {
 	main := t.Main
 	if len(main) == 0 {
 		main = everyone
 	}
-	first := p.decide(main[:1], path, c)
+	first := p.decide(main[:1], target, path, c)
 	if !first.Allowed {
 		return first
 	}
 	for i := 1; i < len(main); i++ {
-		if d := p.decide(main[i:i+1], path, c); !d.Allowed {
+		if d := p.decide(main[i:i+1], target, path, c); !d.Allowed {
 			return d
 		}
 	}
@@ -126,7 +181,7 @@ func (p *Policy) decideTokens(t Tokens, path string, c comparison) Decision {
 		if !p.Names(token) {
 			continue
 		}
-		if d := p.decide(t.Also[i:i+1], path, c); !d.Allowed {
+		if d := p.decide(t.Also[i:i+1], target, path, c); !d.Allowed {
 			return d
 		}
 	}

@@ -73,8 +73,8 @@ func TestSnapshotDeniesEveryFormOfATarget(t *testing.T) {
 			t.Errorf("%s: %q by %q: %v (form %q, line %d); want a denial in the form %q by line 2",
 				c.why, c.target, c.robots, d, d.Form, d.Line, c.form)
 		}
-		if d.Form != "" && d.Form != d.Path {
-			t.Errorf("%s: the rule met %q, not the form %q", c.why, d.Path, d.Form)
+		if d.Form != "" && d.Form != d.Path() {
+			t.Errorf("%s: the rule met %q, not the form %q", c.why, d.Path(), d.Form)
 		}
 	}
 }

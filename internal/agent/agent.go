@@ -40,7 +40,8 @@ const everyone = "*"
 // Main holds the first name of each field, each name once. It is empty, which
 // means "*", when no field has a name left: no field at all, a browser's, "*"
 // itself. When only some fields have none, Main ends with "*": what is asked
-// must then be allowed for everyone too. Also holds all other names.
+// must then be allowed for everyone too. Also holds all other names, Fields
+// the fields themselves.
 //
 // What is too much counts as one more field without a name, so that it can
 // only restrict: what comes after 64 KiB or after 32 names, and a name of more
@@ -61,7 +62,9 @@ func Tokens(userAgents []string) policy.Tokens {
 		c.nameless = true
 		break
 	}
-	return c.tokens()
+	t := c.tokens()
+	t.Fields = userAgents
+	return t
 }
 
 // collector gathers the names of one request.

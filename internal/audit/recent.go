@@ -50,8 +50,8 @@ func kept(e *Entry) *Entry {
 		s.Rules, s.Hops = nil, nil
 		c.Snapshot = &s
 	}
-	d := &c.Decision
-	for _, text := range []*string{&c.Target, &c.Err, &d.Token, &d.Group, &d.Rule, &d.Form, &d.Pattern, &d.Path} {
+	c.Decision = e.Decision.Clone(keepText)
+	for _, text := range []*string{&c.Target, &c.Err} {
 		*text = strings.Clone((*text)[:min(len(*text), keepText)])
 	}
 	return &c

@@ -1,0 +1,106 @@
+package policy
+
+import "strings"
+
+// decideByOneGroup is Decide for a dialect that obeys one group alone.
+func (p *Policy) decideByOneGroup(agents []string, target, path string) Decision {
+	if len(agents) == 0 {
+		agents = everyone
+	}
+	first := p.decideFor(agents[0], target, path)
+	for _, agent := range agents[1:] {
+		if !first.Allowed {
+			break
+		}
+		if d := p.decideFor(agent, target, path); !d.Allowed {
+			return d
+		}
+	}
+	return first
+}
+
+func (p *Policy) decideFor(agent, target, path string) Decision {
+	s := search{policy: p, path: path, token: agent}
+	if m, ok := p.groupFor(agent); ok {
+		s.mention = m
+		s.rule = p.deciding(p.groups[m.group].rules.plain, path, nil)
+	}
+	return s.decision(target)
+}
+
+// groupFor returns the user-agent line by which a dialect that obeys one group
+// alone finds the group of an agent.
+func (p *Policy) groupFor(agent string) (*mention, bool) {
+	agent = strings.ToLower(agent)
+	for i := range p.mentions {
+		m := &p.mentions[i]
+		if p.dialect.choice.fits(strings.ToLower(p.nameAt(m)), agent) {
+			return m, true
+		}
+	}
+	for i := range p.mentions {
+		if m := &p.mentions[i]; p.nameAt(m) == global && p.dialect.choice != firstSimilar {
+			return m, true
+		}
+	}
+	return nil, false
+}
+
+// groupsFor returns the places of the groups that count for a crawler with the
+// given product tokens.
+func (p *Policy) groupsFor(tokens []string) []uint32 {
+	var groups []uint32
+	if p.dialect.choice != everyEqual {
+		for _, agent := range tokens {
+			if m, ok := p.groupFor(agent); ok {
+				groups = append(groups, m.group)
+			}
+		}
+		return groups
+	}
+	add := func(t token) {
+		for _, at := range p.named[t.mentions.from:t.mentions.to] {
+			groups = append(groups, p.mentions[at].group)
+		}
+	}
+	for _, name := range tokens {
+		if name != global {
+			add(p.tokenNamed(name))
+		}
+	}
+	if groups == nil {
+		add(p.global)
+	}
+	return groups
+}
+
+// fits tells whether the name on a user-agent line is the agent's, both being in
+// lower case.
+func (c choice) fits(name, agent string) bool {
+	switch c {
+	case everyEqual:
+		return name == agent
+	case firstSimilar:
+		return strings.Contains(name, agent) || containsGlob(agent, name)
+	case firstCompletion:
+		return strings.HasPrefix(name, agent)
+	case firstWithin:
+		return name != "" && name != global && strings.Contains(agent, name)
+	case firstAround:
+		return strings.Contains(name, agent)
+	}
+	return false
+}
+
+// containsGlob tells whether text has a part that the glob matches, in which '*'
+// is any run of octets.
+func containsGlob(text, glob string) bool {
+	for literal := range strings.SplitSeq(glob, "*") {
+		at := strings.Index(text, literal)
+		if at < 0 {
+			return false
+		}
+		text = text[at+len(literal):]
+	}
+	return true
+}

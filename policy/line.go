@@ -1,0 +1,220 @@
+package policy
+
+import (
+	"bytes"
+	"iter"
+)
+
+// maxLine is how many octets of a line count; the rest of it is dropped. It is
+// what Google's parser keeps: eight times the longest URL that old browsers
+// took, less one.
+const maxLine = 2083*8 - 1
+
+// Line is one line of a robots.txt, understood as far as it can be by itself.
+// All places are offsets into the body that it was read from.
+type Line struct {
+	Kind   Kind
+	Number int  // counted from 1, every line included
+	Raw    Part // the whole line, without its end; without a byte order mark
+	Key    Part // white space trimmed; empty where Kind is Blank or Junk
+	Value  Part // white space trimmed; empty where Kind is Blank or Junk
+
+	// Separator is the place of the colon, or of the white space that stands
+	// for one that is missing; -1 if there is neither.
+	Separator int
+
+	// Comment begins with '#' and goes on to the end of the line. It is empty,
+	// and begins at the end of the line, if there is none.
+	Comment Part
+}
+
+// Part is the octets of a body from Start up to, not including, End.
+type Part struct{ Start, End int }
+
+// Of returns the octets of body that the Part stands for; they are body's own.
+func (p Part) Of(body []byte) []byte { return body[p.Start:p.End] }
+
+// Len is the number of octets.
+func (p Part) Len() int { return p.End - p.Start }
+
+// Lines reads body line by line as the default dialect does, see Compile for
+// how. Each line is yielded once, in order; nothing is copied. What Compile
+// makes rules of, what lint complains about and what a printer prints are these
+// lines.
+func Lines(body []byte) iter.Seq[Line] {
+	return func(yield func(Line) bool) {
+		lines := tokenize(body, lenientLine, lenientKeys)
+		for {
+			line, ok := lines.next()
+			if !ok || !yield(line) {
+				return
+			}
+		}
+	}
+}
+
+// tokenizer splits a body into lines.
+type tokenizer struct {
+	body    []byte
+	reading lineReading
+	keys    keySet
+	at      int // where the next line starts
+	line    int // the number of the line before
+	lf, cr  int // where the next LF and CR are, len(body) if there is none
+}
+
+func tokenize(body []byte, reading lineReading, keys keySet) *tokenizer {
+	return &tokenizer{body: body, reading: reading, keys: keys, at: byteOrderMark(body), lf: -1, cr: -1}
+}
+
+// byteOrderMark returns how many octets at the start of body are a byte order
+// mark, or the first octets of one that was cut short.
+func byteOrderMark(body []byte) int {
+	const mark = "\xEF\xBB\xBF"
+	n := 0
+	for n < len(mark) && n < len(body) && body[n] == mark[n] {
+		n++
+	}
+	return n
+}
+
+// next returns the next line, or false at the end of the body.
+func (t *tokenizer) next() (Line, bool) {
+	if t.at >= len(t.body) {
+		return Line{}, false
+	}
+	t.line++
+	start, end := t.at, t.lineEnd()
+	t.at = end + 1
+	if bytes.HasPrefix(t.body[end:], []byte("\r\n")) {
+		t.at++ // one line end, not two
+	}
+	return t.parse(Part{start, end}), true
+}
+
+// lineEnd returns where the line at t.at ends. It remembers both searches: in a
+// body with one kind of line end only, the search for the other must not start
+// anew with every line.
+func (t *tokenizer) lineEnd() int {
+	if t.lf < t.at {
+		t.lf = indexFrom(t.body, t.at, '\n')
+	}
+	if t.cr < t.at {
+		t.cr = indexFrom(t.body, t.at, '\r')
+	}
+	return min(t.lf, t.cr)
+}
+
+// indexFrom returns the offset of the first c at or after from, len(body) if
+// there is none.
+func indexFrom(body []byte, from int, c byte) int {
+	if i := bytes.IndexByte(body[from:], c); i >= 0 {
+		return from + i
+	}
+	return len(body)
+}
+
+// lineReading says how a line is divided into key, value and comment.
+type lineReading uint8
+
+const (
+	// lenientLine: a comment starts at '#', a line ends at a NUL; the colon may
+	// be left out of a line of two words, and may have white space before it.
+	lenientLine lineReading = iota
+
+	// strictLine: a comment starts at '#'; there must be a colon, and white
+	// space before it belongs to the key, which then is none that is known.
+	strictLine
+
+	// scrubbedLine: octets that are no UTF-8, and NUL, are taken out first (by
+	// Compile); a comment starts at a '#' in the value with white space before.
+	scrubbedLine
+)
+
+// parse reads one line: white space and comment off, then key, separator,
+// value.
+func (t *tokenizer) parse(raw Part) Line {
+	l := Line{Number: t.line, Raw: raw, Separator: -1, Comment: Part{raw.End, raw.End}}
+	content := Part{raw.Start, min(raw.End, raw.Start+maxLine)}
+	if t.reading == lenientLine {
+		if i := bytes.IndexByte(content.Of(t.body), 0); i >= 0 {
+			content.End = content.Start + i
+		}
+	}
+	if t.reading != scrubbedLine {
+		if i := bytes.IndexByte(content.Of(t.body), '#'); i >= 0 {
+			content.End = content.Start + i
+			l.Comment.Start = content.End
+		}
+	}
+	content = trim(t.body, content)
+	if content.Len() == 0 {
+		return l
+	}
+	l.Kind = Junk
+	l.Separator = t.separator(content)
+	if l.Separator < 0 {
+		return l
+	}
+	key := Part{content.Start, l.Separator}
+	if t.reading != strictLine {
+		key = trim(t.body, key)
+	}
+	if key.Len() == 0 {
+		return l
+	}
+	l.Key = key
+	l.Value = trim(t.body, Part{l.Separator + 1, content.End})
+	if t.reading == scrubbedLine {
+		t.cutComment(&l)
+	}
+	l.Kind = t.keys.kindOf(key.Of(t.body))
+	return l
+}
+
+// separator returns the offset of what divides key and value: the first colon,
+// or, in a line of exactly two words without one, the white space between them.
+// It returns -1 if there is neither.
+func (t *tokenizer) separator(content Part) int {
+	text := content.Of(t.body)
+	if i := bytes.IndexByte(text, ':'); i >= 0 {
+		return content.Start + i
+	}
+	if t.reading != lenientLine {
+		return -1
+	}
+	gap := bytes.IndexAny(text, " \t")
+	if gap < 0 {
+		return -1
+	}
+	if second := bytes.TrimLeft(text[gap:], " \t"); bytes.ContainsAny(second, " \t") {
+		return -1
+	}
+	return content.Start + gap
+}
+
+// cutComment takes a comment off the value: from white space before a '#' on.
+func (t *tokenizer) cutComment(l *Line) {
+	for i := l.Value.Start + 1; i < l.Value.End; i++ {
+		if t.body[i] == '#' && isSpace(t.body[i-1]) {
+			l.Comment.Start = i
+			l.Value = trim(t.body, Part{l.Value.Start, i})
+			return
+		}
+	}
+}
+
+// trim takes the six white-space octets of ASCII off both ends.
+func trim(body []byte, p Part) Part {
+	for p.Start < p.End && isSpace(body[p.Start]) {
+		p.Start++
+	}
+	for p.End > p.Start && isSpace(body[p.End-1]) {
+		p.End--
+	}
+	return p
+}
+
+func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
+
+func isLineEnd(c byte) bool { return c == '\n' || c == '\r' }

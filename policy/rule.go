@@ -1,0 +1,78 @@
+package policy
+
+import (
+	"bytes"
+	"cmp"
+)
+
+// rule is an Allow or a Disallow line. Its texts are in Policy.text.
+type rule struct {
+	text       uint32 // offset of the rule as written, with its key spelt out
+	pattern    uint32 // offset of the pattern as it is compared
+	line       uint32
+	parent     uint32 // see set; 1 more than the place of the rule, 0 for none
+	textLen    uint16
+	patternLen uint16
+	headLen    uint16 // octets of the pattern before its first wildcard
+	shape      shape
+	allow      bool
+}
+
+// shape says what of a target a pattern has to meet.
+type shape uint8
+
+const (
+	prefix   shape = iota // it starts with the head
+	exact                 // it is the head
+	patterns              // it starts with the head, and the rest of it matches
+)
+
+// measure sets what depends on the pattern. A "$" at its end is special, one
+// elsewhere is not: in a normalised pattern it has become "%24".
+func (d *Dialect) measure(r *rule, pattern []byte) {
+	r.patternLen = uint16(len(pattern))
+	r.headLen = r.patternLen
+	if d.wildcards == noWildcards {
+		return
+	}
+	head, end := bytes.CutSuffix(pattern, []byte("$"))
+	star := bytes.IndexByte(head, '*')
+	switch {
+	case star < 0 && end:
+		r.headLen, r.shape = uint16(len(head)), exact
+	case star < 0:
+	case len(bytes.TrimRight(head[star:], "*")) == 0:
+		r.headLen = uint16(star) // any rest will do, "$" or not
+	default:
+		r.headLen, r.shape = uint16(star), patterns
+	}
+	if r.shape == exact && d.wildcards == starAndQuery {
+		r.shape = patterns
+	}
+}
+
+func (p *Policy) headOf(r *rule) string {
+	return p.text[r.pattern : r.pattern+uint32(r.headLen)]
+}
+
+func (p *Policy) patternOf(r *rule) string {
+	return p.text[r.pattern : r.pattern+uint32(r.patternLen)]
+}
+
+func (p *Policy) textOf(r *rule) string {
+	return p.text[r.text : r.text+uint32(r.textLen)]
+}
+
+// compare orders rules by who decides where both match: negative if a does.
+func (o precedence) compare(a, b *rule) int {
+	if o != firstInFile && a.patternLen != b.patternLen {
+		return cmp.Compare(b.patternLen, a.patternLen)
+	}
+	if o == longestAllow && a.allow != b.allow {
+		if a.allow {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(a.line, b.line)
+}

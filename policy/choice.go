@@ -2,30 +2,30 @@ package policy
 
 import "strings"
 
-// decideByOneGroup is Decide for a dialect that obeys one group alone.
-func (p *Policy) decideByOneGroup(agents []string, target, path string) Decision {
+// decideByOneGroup is decide for a dialect that obeys one group alone.
+func (p *Policy) decideByOneGroup(d *Decision, agents []string, target, path string) {
 	if len(agents) == 0 {
 		agents = everyone
 	}
-	first := p.decideFor(agents[0], target, path)
+	p.decideFor(d, agents[0], target, path)
 	for _, agent := range agents[1:] {
-		if !first.Allowed {
-			break
+		if !d.Allowed {
+			return
 		}
-		if d := p.decideFor(agent, target, path); !d.Allowed {
-			return d
+		var next Decision
+		if p.decideFor(&next, agent, target, path); !next.Allowed {
+			*d = next
 		}
 	}
-	return first
 }
 
-func (p *Policy) decideFor(agent, target, path string) Decision {
+func (p *Policy) decideFor(d *Decision, agent, target, path string) {
 	s := search{policy: p, path: path, token: agent}
 	if m, ok := p.groupFor(agent); ok {
 		s.mention = m
 		s.rule = p.deciding(p.groups[m.group].rules.plain, path, nil)
 	}
-	return s.decision(target)
+	s.explain(d, target)
 }
 
 // groupFor returns the user-agent line by which a dialect that obeys one group
@@ -34,16 +34,23 @@ func (p *Policy) groupFor(agent string) (*mention, bool) {
 	agent = strings.ToLower(agent)
 	for i := range p.mentions {
 		m := &p.mentions[i]
-		if p.dialect.choice.fits(strings.ToLower(p.nameAt(m)), agent) {
+		if p.isGroup(m) && p.dialect.choice.fits(strings.ToLower(p.nameAt(m)), agent) {
 			return m, true
 		}
 	}
 	for i := range p.mentions {
-		if m := &p.mentions[i]; p.nameAt(m) == global && p.dialect.choice != firstSimilar {
+		m := &p.mentions[i]
+		if p.isGroup(m) && p.nameAt(m) == global && p.dialect.choice != firstSimilar {
 			return m, true
 		}
 	}
 	return nil, false
+}
+
+// isGroup tells whether what a user-agent line names is a group for the dialect.
+func (p *Policy) isGroup(m *mention) bool {
+	rules := p.sets[p.groups[m.group].rules.plain]
+	return !p.dialect.needsRules || rules.ordered.from < rules.ordered.to
 }
 
 // groupsFor returns the places of the groups that count for a crawler with the
@@ -51,6 +58,9 @@ func (p *Policy) groupFor(agent string) (*mention, bool) {
 func (p *Policy) groupsFor(tokens []string) []uint32 {
 	var groups []uint32
 	if p.dialect.choice != everyEqual {
+		if len(tokens) == 0 {
+			tokens = everyone
+		}
 		for _, agent := range tokens {
 			if m, ok := p.groupFor(agent); ok {
 				groups = append(groups, m.group)

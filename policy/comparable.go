@@ -15,12 +15,15 @@ func (d *Dialect) appendPattern(dst, pattern []byte) ([]byte, bool) {
 	case upperCased:
 		return appendUpperCased(dst, pattern), true
 	case decodedText:
-		start := len(dst)
 		if hasBadEscape(pattern) {
 			return dst, false
 		}
-		dst = appendDecoded(dst, pattern, "/")
-		return dst, utf8.Valid(dst[start:])
+	case decodedButSet:
+		dst = d.appendDecoded(dst, pattern)
+		if bytes.HasSuffix(dst, []byte("$")) && !bytes.HasSuffix(pattern, []byte("$")) {
+			dst = append(dst, '*') // an escaped "$" is not the end
+		}
+		return dst, true
 	}
 	return d.appendDecoded(dst, pattern), true
 }
@@ -34,11 +37,16 @@ func (d *Dialect) appendDecoded(dst, text []byte) []byte {
 	return append(dst, bytes.ToValidUTF8(decoded, nil)...)
 }
 
-// comparable returns target as it is compared, without allocating if it is that
-// already.
-func (d *Dialect) comparable(target string) string {
+// pathBuffer is where a path is made comparable, on the stack of the caller, so
+// that what nobody keeps is not allocated. A longer path is.
+type pathBuffer [1024]byte
+
+// comparable returns target as it is compared: target itself if it is that
+// already, else a text that is good only as long as nothing else is done with
+// buffer.
+func (d *Dialect) comparable(target string, buffer *pathBuffer) string {
 	if d.escapes == normalised {
-		return normaliseTarget(target)
+		return normaliseTarget(target, buffer)
 	}
 	if d.pathOnly {
 		target, _, _ = strings.Cut(target, "?")
@@ -87,16 +95,26 @@ func appendDecoded(dst, text []byte, keep string) []byte {
 	return dst
 }
 
-// hasBadEscape tells whether a '%' of text is no escape.
+// hasBadEscape tells whether a '%' of text is no escape, or escapes side by side
+// are no UTF-8.
 func hasBadEscape(text []byte) bool {
-	for i := range text {
-		if text[i] == '%' {
-			if _, ok := unescape(text, i); !ok {
+	var octets []byte // of the escapes side by side
+	for i := 0; i < len(text); i++ {
+		if text[i] != '%' {
+			if !utf8.Valid(octets) {
 				return true
 			}
+			octets = octets[:0]
+			continue
 		}
+		octet, ok := unescape(text, i)
+		if !ok {
+			return true
+		}
+		octets = append(octets, octet)
+		i += 2
 	}
-	return false
+	return !utf8.Valid(octets)
 }
 
 // decodeBody returns body in the octets that the dialect compares. declared
@@ -104,6 +122,7 @@ func hasBadEscape(text []byte) bool {
 func (d *Dialect) decodeBody(body []byte, declared bool) []byte {
 	switch d.charset {
 	case latin1:
+		body = withoutMarks(body)
 		if !declared {
 			return latin1ToUTF8(body)
 		}
@@ -113,11 +132,20 @@ func (d *Dialect) decodeBody(body []byte, declared bool) []byte {
 	return body
 }
 
-// latin1ToUTF8 returns the text of body, but for a byte order mark, which stays.
+// withoutMarks returns body without the byte order marks that its lines begin
+// with: that of a file which was appended to another stands in the middle.
+func withoutMarks(body []byte) []byte {
+	body = body[byteOrderMark(body):]
+	for _, end := range []string{"\n", "\r"} {
+		body = bytes.ReplaceAll(body, []byte(end+mark), []byte(end))
+	}
+	return body
+}
+
+// latin1ToUTF8 returns the text of body.
 func latin1ToUTF8(body []byte) []byte {
-	mark := byteOrderMark(body)
-	text := append(make([]byte, 0, len(body)), body[:mark]...)
-	for _, c := range body[mark:] {
+	text := make([]byte, 0, len(body))
+	for _, c := range body {
 		text = utf8.AppendRune(text, rune(c))
 	}
 	return text

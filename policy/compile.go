@@ -166,9 +166,12 @@ func (c *compiler) rule(l Line) {
 		c.startGroup()
 		c.mention([]byte(global), 0)
 	}
+	value := l.Value.Of(c.body)
+	if d.voidRun && (len(value) == 0 || hasBadEscape(value)) {
+		return
+	}
 	c.state = inRules
 	allow := l.Kind == Allow
-	value := l.Value.Of(c.body)
 	if len(value) == 0 {
 		if allow, ok := d.emptyRule(allow).verdict(); ok {
 			c.addRule(l, value, allow)
@@ -225,9 +228,13 @@ func writtenKey(k Kind) string {
 }
 
 // canMatch tells whether a pattern can match any target: whether it starts as a
-// path does, or anyhow (RFC 9309 erratum 7995).
+// path does, or anyhow (RFC 9309 erratum 7995). Where the first rule in the
+// file decides, rules are kept all the same: their group has them.
 func (d *Dialect) canMatch(pattern []byte, empty bool) bool {
-	if len(pattern) == 0 {
+	switch {
+	case d.precedence == firstInFile:
+		return true
+	case len(pattern) == 0:
 		return empty
 	}
 	return pattern[0] == '/' || pattern[0] == '*' && d.wildcards != noWildcards

@@ -16,11 +16,13 @@ type Dialect struct {
 	keys     keySet
 	blankEnd bool // a line without comment and without anything else ends a record
 	orphans  bool // rules before any group are for everyone
+	voidRun  bool // a rule that is ignored does not end a run of user-agent lines
 	charset  charset
 	naming   naming
 
 	// whose rules count
-	choice choice
+	choice     choice
+	needsRules bool // a group without any is none
 
 	// which rule decides
 	precedence precedence
@@ -83,7 +85,7 @@ const (
 	normalised    escapes = iota // RFC 9309 §2.2.2
 	upperCased                   // escapes get upper-case digits, octets above ASCII are escaped
 	decodedButSet                // all are decoded but those of "/?=&"
-	decodedText                  // all are decoded but that of '/'; what is no UTF-8 voids the rule
+	decodedText                  // all are decoded but that of '/'; one that is bad, or no UTF-8, voids the rule
 	decodedSlash                 // all are decoded but that of '/'
 )
 
@@ -153,6 +155,7 @@ var (
 		reading:    strictLine,
 		keys:       userAgentKeys,
 		blankEnd:   true,
+		voidRun:    true,
 		naming:     wholeValue,
 		choice:     firstCompletion,
 		precedence: longestFirst,
@@ -172,6 +175,7 @@ var (
 		charset:    latin1,
 		naming:     wholeValue,
 		choice:     firstWithin,
+		needsRules: true,
 		precedence: firstInFile,
 		wildcards:  noWildcards,
 		escapes:    decodedSlash,
@@ -194,6 +198,7 @@ var (
 		precedence: firstInFile,
 		wildcards:  noWildcards,
 		escapes:    decodedSlash,
+		pathOnly:   true,
 		emptyDeny:  allowsAll,
 		access:     restrictedAndDeferred,
 		lifetime:   expiresOrWeek,

@@ -67,10 +67,12 @@ func tokenize(body []byte, reading lineReading, keys keySet) *tokenizer {
 	return &tokenizer{body: body, reading: reading, keys: keys, at: byteOrderMark(body), lf: -1, cr: -1}
 }
 
+// mark is the byte order mark, in UTF-8.
+const mark = "\xEF\xBB\xBF"
+
 // byteOrderMark returns how many octets at the start of body are a byte order
 // mark, or the first octets of one that was cut short.
 func byteOrderMark(body []byte) int {
-	const mark = "\xEF\xBB\xBF"
 	n := 0
 	for n < len(mark) && n < len(body) && body[n] == mark[n] {
 		n++
@@ -127,7 +129,8 @@ const (
 	strictLine
 
 	// scrubbedLine: octets that are no UTF-8, and NUL, are taken out first (by
-	// Compile); a comment starts at a '#' in the value with white space before.
+	// Compile); a comment is a line that begins with '#', or starts at a '#' in
+	// the value with white space before.
 	scrubbedLine
 )
 
@@ -141,8 +144,8 @@ func (t *tokenizer) parse(raw Part) Line {
 			content.End = content.Start + i
 		}
 	}
-	if t.reading != scrubbedLine {
-		if i := bytes.IndexByte(content.Of(t.body), '#'); i >= 0 {
+	if i := bytes.IndexByte(content.Of(t.body), '#'); i >= 0 {
+		if t.reading != scrubbedLine || trim(t.body, Part{content.Start, content.Start + i}).Len() == 0 {
 			content.End = content.Start + i
 			l.Comment.Start = content.End
 		}

@@ -1,7 +1,7 @@
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check test race e2e lint fmt vet bench build deps clean
+.PHONY: help check test race e2e lint fmt vet bench bench-policy build deps clean
 
 GO       ?= go
 TOOL      = $(GO) tool -modfile=tools/go.mod
@@ -13,7 +13,7 @@ RACE      = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),$(if $(shell command
 E2E_FLAGS ?=
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 check: lint ## what to run before a commit: lint and the short tests
 	$(GO) test -short -timeout 5m $(PACKAGES)
@@ -38,6 +38,9 @@ fmt: ## format every Go file
 
 bench: ## benchmarks, six runs each, as benchstat wants them
 	$(GO) test -run '^$$' -bench . -benchmem -count 6 -timeout 60m $(PACKAGES)
+
+bench-policy: ## heed/policy next to its peers, in one run (bench/README.md)
+	$(GO) -C bench run ./policy -heed "$(VERSION)"
 
 build: ## the static binary, ./heed
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X heed/internal/cli.version=$(VERSION)' -o heed .

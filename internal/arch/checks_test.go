@@ -135,6 +135,20 @@ func TestReplaceIsSeenInEitherForm(t *testing.T) {
 	}
 }
 
+func TestOnlyAModuleWithinTheTreeMayStandOnIt(t *testing.T) {
+	for _, c := range []struct{ file, text, want string }{
+		{"bench/go.mod", "module heed/bench\n\nreplace heed => ../\n", ""},
+		{"a/b/go.mod", "module heed/b\n\nreplace heed => ../..\n", ""},
+		{"go.mod", "module heed\n\nreplace heed => ../\n", "go.mod:3: replace"},
+		{"go.mod", "module heed\n\nreplace heed => ./\n", "go.mod:3: replace"},
+		{"bench/go.mod", "module heed/bench\n\nreplace heed => ../../\n", "bench/go.mod:3: replace"},
+		{"bench/go.mod", "module heed/bench\n\nreplace heed => ../fork\n", "bench/go.mod:3: replace"},
+		{"bench/go.mod", "module heed/bench\n\nreplace a.example/x => ../\n", "bench/go.mod:3: replace"},
+	} {
+		expect(t, checkGoMod(c.file, c.text), c.want)
+	}
+}
+
 func TestDocumentsThatNameWhatIsNotThereAreSeen(t *testing.T) {
 	known := declarations([]source{
 		made(t, "policy/match.go", "package policy\n\ntype P struct{}\n\nfunc (p *P) Match() {}\n\nconst limit = 1\n"),

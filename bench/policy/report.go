@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// comparison is the results of one run.
+type comparison struct {
+	Environment environment `json:"environment"`
+	Effort      effortNote  `json:"effort"`
+	Rows        []row       `json:"rows"`
+	Agreements  []agreement `json:"agreements"`
+}
+
+// environment is where and of what a run was made.
+type environment struct {
+	Date     string            `json:"date"` // UTC
+	CPU      string            `json:"cpu"`
+	Cores    int               `json:"cores"`
+	Go       string            `json:"go"`
+	System   string            `json:"system"`
+	Versions map[string]string `json:"versions"` // by participant
+}
+
+// effortNote is effort as results record it.
+type effortNote struct {
+	Rounds     int     `json:"rounds"`
+	Confidence float64 `json:"confidence"` // that a median lies between the least and the most of the rounds
+	PassMS     int64   `json:"pass_ms"`
+	Stride     int     `json:"stride"`
+}
+
+func effortOf(e effort) effortNote {
+	return effortNote{e.rounds, confidence(e.rounds), e.pass.Milliseconds(), e.stride}
+}
+
+func environmentNow(heedVersion string) environment {
+	e := environment{
+		Date:     time.Now().UTC().Format(time.DateOnly),
+		CPU:      cpuName(),
+		Cores:    runtime.NumCPU(),
+		Go:       runtime.Version(),
+		System:   runtime.GOOS + "/" + runtime.GOARCH,
+		Versions: map[string]string{heed.name: heedVersion},
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			for _, p := range participants[1:] {
+				if m.Path == p.path {
+					e.Versions[p.name] = m.Version
+				}
+			}
+		}
+	}
+	return e
+}
+
+// cpuName is the model as the system names it, which only Linux tells.
+func cpuName() string {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	for line := range strings.Lines(string(info)) {
+		if key, name, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(name)
+		}
+	}
+	return runtime.GOARCH
+}
+
+func (c *comparison) json() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "\t")
+	if err := e.Encode(c); err != nil {
+		return nil, fmt.Errorf("writing the results as JSON: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// markdown is the results for people.
+func (c *comparison) markdown() string {
+	var b strings.Builder
+	env := c.Environment
+	fmt.Fprintf(&b, "# heed/policy next to its peers\n\n")
+	fmt.Fprintf(&b, "%s, %s (%d cores, one used), %s %s.", env.Date, env.CPU, env.Cores, env.Go, env.System)
+	var versions []string
+	for _, p := range participants {
+		versions = append(versions, p.name+" "+cmp.Or(env.Versions[p.name], "unknown"))
+	}
+	fmt.Fprintf(&b, " %s.\n\nMedians of %d interleaved rounds, in brackets the least and the most of them (the true median lies between with %.1f %% confidence). ",
+		strings.Join(versions, ", "), c.Effort.Rounds, 100*c.Effort.Confidence)
+	fmt.Fprintf(&b, "Ratios are taken round by round; \"× heed\" is how many times as much as heed. One in %d queries is asked with the parse included.\n\n", c.Effort.Stride)
+
+	fmt.Fprintf(&b, "| measure | files | unit |")
+	for i, p := range participants {
+		fmt.Fprintf(&b, " %s |", p.name)
+		if i > 0 {
+			fmt.Fprintf(&b, " × heed |")
+		}
+	}
+	fmt.Fprintf(&b, "\n| --- | --- | --- |%s\n", strings.Repeat(" ---: |", 2*len(participants)-1))
+	for _, r := range c.Rows {
+		fmt.Fprintf(&b, "| %s | %s: %s | %s |", r.Measure, r.Set, whole(r.Files), r.Unit)
+		for i, p := range participants {
+			value, times := r.cells(p)
+			fmt.Fprintf(&b, " %s |", value)
+			if i > 0 {
+				fmt.Fprintf(&b, " %s |", times)
+			}
+		}
+		b.WriteByte('\n')
+	}
+
+	fmt.Fprintf(&b, "\n| answers of | as | queries | agree | share | files that differ | files failed | share of those answered |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	for _, a := range c.Agreements {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %.2f %% | %s | %s | %.2f %% |\n",
+			a.Participant, a.With, whole(a.Queries), whole(a.Agreed), 100*a.OfAll, whole(a.Differing), whole(a.Failed), 100*a.OfAnswered)
+	}
+	return b.String()
+}
+
+// cells returns what a row says of a participant, "–" for what it does not say.
+func (r *row) cells(p *participant) (value, times string) {
+	value, times = "–", "–"
+	for _, f := range r.Figures {
+		if f.Participant != p.name {
+			continue
+		}
+		value = spread(f.Value)
+		if f.Times != nil {
+			times = spread(*f.Times)
+		}
+	}
+	return value, times
+}
+
+// spread writes "median (least–most)", or the median alone if all is one.
+func spread(s series) string {
+	median, least, most := number(s.Median), number(s.Least), number(s.Most)
+	if least == most {
+		return median
+	}
+	return fmt.Sprintf("%s (%s–%s)", median, least, most)
+}
+
+// number writes three digits, or all that are before the point.
+func number(v float64) string {
+	switch size := math.Abs(v); {
+	case size == 0:
+		return "0"
+	case size >= 99.95:
+		return whole(int(math.Round(v)))
+	case size >= 9.995:
+		return fmt.Sprintf("%.1f", v)
+	case size >= 0.01:
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.1g", v)
+}
+
+// whole writes 145956 as "145,956".
+func whole(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -23,6 +23,9 @@ func (p *Policy) decideFor(d *Decision, agent, target, path string) {
 	s := search{policy: p, path: path, token: agent}
 	if m, ok := p.groupFor(agent); ok {
 		s.mention = m
+		if p.nameAt(m) == global {
+			s.token = global
+		}
 		s.rule = p.deciding(p.groups[m.group].rules.plain, path, nil)
 	}
 	s.explain(d, target)

@@ -181,3 +181,33 @@ func TestCautiousDecisionIsCloned(t *testing.T) {
 		t.Errorf("got %+v, path %q", d, d.Path())
 	}
 }
+
+// With caution a target is disallowed if any dialect by itself disallows it, and
+// never allowed where the default disallows.
+func FuzzCautious(f *testing.F) {
+	for _, robots := range []string{
+		"", example1996, "Disallow: /x\n" + everyone + "Allow: /\n", "\xEF\xBB\xBFUser-agent: a*b\rDisallow: /*%24\r\n\nAllow:",
+		everyone + "Disallow: /a%2Fb$\nDisallow: %FF\nAllow: /caf\xe9 # x\n\n# y\nUseragent:\nDisallow:\x00\n",
+	} {
+		for _, target := range []string{"/", "/x", "/a%2fb?c", "/robots.txt", "/a/../x", "/caf%E9"} {
+			f.Add([]byte(robots), "aXb", target)
+		}
+	}
+	f.Fuzz(func(t *testing.T, robots []byte, agent, target string) {
+		rules := policy.Compile(robots, policy.Options{Cautious: true})
+		d := (&policy.Snapshot{Rules: rules}).Decide(only(agent), target)
+		if d.Reason == policy.ReasonRobotsTxt {
+			return
+		}
+		plain := (&policy.Snapshot{Rules: policy.Compile(robots, policy.Options{})}).Decide(only(agent), target)
+		if d.Allowed && !plain.Allowed {
+			t.Errorf("freed: %v, without caution %v", d, plain)
+		}
+		for _, dialect := range policy.Dialects() {
+			alone := policy.Compile(robots, policy.Options{Dialect: dialect}).Decide([]string{agent}, target)
+			if d.Allowed && !alone.Allowed {
+				t.Errorf("%v, though %v", d, alone)
+			}
+		}
+	})
+}

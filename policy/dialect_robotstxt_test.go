@@ -73,6 +73,14 @@ func TestRobotstxtSections(t *testing.T) {
 	})
 }
 
+// The section of rules before any user-agent line has no line itself.
+func TestRobotstxtSectionWithoutLine(t *testing.T) {
+	d := policy.Compile([]byte("Disallow: /x\n"), policy.Options{Dialect: policy.Robotstxt}).Decide([]string{"Bot"}, "/x")
+	if d.Group != "*" || d.GroupLine != 0 || d.Token != "*" || d.Line != 1 {
+		t.Errorf("got %v, group %q in line %d, token %q", d, d.Group, d.GroupLine, d.Token)
+	}
+}
+
 func TestRobotstxtAgents(t *testing.T) {
 	const rule = "\nDisallow: /x"
 	checkReadings(t, policy.Robotstxt, []verdict{
@@ -142,6 +150,8 @@ func TestRobotstxtEscapes(t *testing.T) {
 		{"an ampersand is not", everyone + "Disallow: /?a&b", "Bot", "/?a%26b", 0, allowed},
 		{"an equals sign is not", everyone + "Disallow: /?a=b", "Bot", "/?a%3db", 0, allowed},
 		{"they meet themselves", everyone + "Disallow: /%3f%26%3d", "Bot", "/%3F%26%3D", 2, disallowed},
+		{"one that stays is no slash to a star either", everyone + "Disallow: /*/x", "Bot", "/a%2Fx", 0, allowed},
+		{"a line feed in a path starts nothing", everyone + "Disallow: /x", "Bot", "/a%0A/x", 0, allowed},
 		{"a percent sign is decoded, once", everyone + "Disallow: /%2541", "Bot", "/A", 0, allowed},
 		{"what is no escape stays", everyone + "Disallow: /100%", "Bot", "/100%", 2, disallowed},
 	})

@@ -1,7 +1,9 @@
 package policy_test
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"heed/policy"
@@ -136,6 +138,46 @@ func TestRobotstxtWildcards(t *testing.T) {
 		{"and no end", everyone + "Disallow: /a%24", "Bot", "/a$b", 2, disallowed},
 		{"before the end", everyone + "Disallow: /a%24$", "Bot", "/a$b", 0, allowed},
 	})
+}
+
+// Every short pattern meets the paths that the library's regular expression for
+// it does: parts between stars taken literally, the end or a question mark for a
+// trailing "$".
+func TestRobotstxtMatchesAsItsExpressions(t *testing.T) {
+	paths := wordsOf("a?$*", 4)
+	for _, pattern := range wordsOf("a?$*", 4) {
+		glob, end := strings.CutSuffix(pattern, "$")
+		parts := strings.Split(glob, "*")
+		for i := range parts {
+			parts[i] = regexp.QuoteMeta(parts[i])
+		}
+		expression := "^/" + strings.Join(parts, ".*")
+		if end {
+			expression += `(?:\?|$)`
+		}
+		met := regexp.MustCompile(expression)
+		p := policy.Compile([]byte(everyone+"Disallow: /"+pattern), policy.Options{Dialect: policy.Robotstxt})
+		for _, path := range paths {
+			if d := p.Decide([]string{"Bot"}, "/"+path); d.Allowed == met.MatchString("/"+path) {
+				t.Fatalf("/%s for /%s: %v, by %s", path, pattern, d, expression)
+			}
+		}
+	}
+}
+
+// wordsOf returns all words of up to most letters.
+func wordsOf(letters string, most int) []string {
+	words := []string{""}
+	for from := 0; most > 0; most-- {
+		to := len(words)
+		for _, word := range words[from:to] {
+			for _, letter := range letters {
+				words = append(words, word+string(letter))
+			}
+		}
+		from = to
+	}
+	return words
 }
 
 func TestRobotstxtEscapes(t *testing.T) {

@@ -113,6 +113,17 @@ func TestDialectsNameTheTokenThatDecided(t *testing.T) {
 	}
 }
 
+// A decision knows all agents that share the rules, as written.
+func TestDialectsKnowWhoSharesTheRules(t *testing.T) {
+	const robots = "User-agent: One\nUser-agent: TWO\nDisallow: /x\n\nUser-agent: *\nDisallow: /y\n"
+	for _, d := range policy.Dialects() {
+		got := policy.Compile([]byte(robots), policy.Options{Dialect: d}).Decide([]string{"two"}, "/x")
+		if want := []string{"One", "TWO"}; !slices.Equal(got.Names(), want) || got.Group != "TWO" || got.GroupLine != 2 {
+			t.Errorf("%s: %v, of the group of %q, want %q", d, got, got.Names(), want)
+		}
+	}
+}
+
 // The other records of a group are found as its rules are.
 func TestDialectsFindTheRecordsOfAGroup(t *testing.T) {
 	const robots = "User-agent: one\nCrawl-delay: 1\nDisallow: /x\n\nUser-agent: *\nCrawl-delay: 2\nDisallow: /y\n"

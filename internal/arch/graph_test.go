@@ -21,7 +21,8 @@ type row struct {
 var graph = map[string]row{
 	".": {heed: []string{"internal/cli"}},
 
-	"policy": {},
+	"policy":      {},
+	"policy/lint": {heed: []string{"policy"}},
 	"fetch": {
 		heed:    []string{"policy", "internal/origin"},
 		modules: []string{"github.com/patrickmn/go-cache"},

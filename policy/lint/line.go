@@ -1,0 +1,99 @@
+package lint
+
+import (
+	"bytes"
+
+	"heed/policy"
+)
+
+// line checks one line, and hands it on to the groups.
+func (c *checker) line(l policy.Line) {
+	c.octets(l)
+	switch l.Kind {
+	case policy.Blank:
+		c.groups.blank(l)
+		return
+	case policy.Junk:
+		c.junk(l)
+		return
+	}
+	c.field(l)
+	switch {
+	case l.Kind == policy.UserAgent:
+		c.groups.userAgent(c, l)
+	case isRule(l):
+		c.groups.rule(c, l)
+	default:
+		c.record(l)
+	}
+}
+
+func isRule(l policy.Line) bool { return l.Kind == policy.Allow || l.Kind == policy.Disallow }
+
+// junk checks a line that has no key.
+func (c *checker) junk(l policy.Line) {
+	if c.html {
+		return
+	}
+	content := contentOf(c.body, l)
+	word, _, _ := bytes.Cut(content.Of(c.body), []byte(" "))
+	if name := c.spelling.known(word); name != "" && l.Separator < 0 {
+		c.add(MissingColon, l, content, 0,
+			"crawlers pass over this line, which has no colon; write %s: and the value", name)
+		return
+	}
+	c.add(UnreadableLine, l, content, 0,
+		"crawlers pass over this line: a line has a key, a colon and a value; put a # before it if it is a comment")
+}
+
+// field checks how the key of a line is written.
+func (c *checker) field(l policy.Line) {
+	if c.html && l.Kind == policy.Unknown {
+		return
+	}
+	if l.Key.Start > l.Raw.Start {
+		c.add(SpaceBeforeField, l, policy.Part{Start: l.Raw.Start, End: l.Key.Start}, 0,
+			"white space before a field is skipped by most crawlers, while others do not know the key then; begin the line with the key")
+	}
+	key := l.Key.Of(c.body)
+	if c.body[l.Separator] != ':' {
+		if l.Kind == policy.Unknown {
+			c.add(UnreadableLine, l, contentOf(c.body, l), 0,
+				"crawlers pass over this line, which has no colon and no key that is known; put a # before it if it is a comment")
+			return
+		}
+		c.add(MissingColon, l, policy.Part{Start: l.Key.Start, End: l.Separator + 1}, 0,
+			"heed and Google take the white space for the missing colon, while other crawlers pass over the line; write %s: and the value", c.spelling.canonical(l.Kind))
+	} else if l.Key.End < l.Separator {
+		c.add(SpaceBeforeColon, l, policy.Part{Start: l.Key.End, End: l.Separator}, 0,
+			"white space before the colon is dropped by most crawlers, while others do not know the key then; put the colon right behind the key")
+	}
+	c.spelling.check(c, l, key)
+	if isCut(c.body, l) {
+		c.add(CommentInValue, l, policy.Part{Start: l.Comment.Start, End: l.Comment.Start + 1}, 0,
+			"the value ends before the #, as a comment begins there for most crawlers; write %%23 if the path has one (a fragment is never sent), else put a blank before the #")
+	}
+}
+
+// isCut tells whether a comment begins within a word of the value.
+func isCut(body []byte, l policy.Line) bool {
+	return l.Value.Len() > 0 && l.Comment.Len() > 0 && l.Value.End == l.Comment.Start && body[l.Comment.Start] == '#'
+}
+
+// contentOf is the line without comment and without white space about it; a
+// line that ends at a NUL ends there.
+func contentOf(body []byte, l policy.Line) policy.Part {
+	at := policy.Part{Start: l.Raw.Start, End: min(l.Raw.End, l.Raw.Start+maxLine, l.Comment.Start)}
+	if i := bytes.IndexByte(at.Of(body), 0); i >= 0 {
+		at.End = at.Start + i
+	}
+	for at.Start < at.End && isSpace(body[at.Start]) {
+		at.Start++
+	}
+	for at.End > at.Start && isSpace(body[at.End-1]) {
+		at.End--
+	}
+	return at
+}
+
+func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }

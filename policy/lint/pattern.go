@@ -1,0 +1,85 @@
+package lint
+
+import (
+	"bytes"
+	"strings"
+
+	"heed/policy"
+)
+
+// rule checks a rule in a group by itself.
+func (c *checker) rule(r rule) {
+	value := r.line.Value.Of(c.body)
+	if len(value) == 0 {
+		c.empty(r)
+		return
+	}
+	c.start(r, value)
+	c.wildcards(r, value)
+	c.escapes(r, value)
+	if r.pattern == "/robots.txt" || r.pattern == "/robots.txt$" {
+		c.add(RobotsTxtRule, r.line, r.line.Value, 0,
+			"robots.txt itself may be fetched whatever the rules say (RFC 9309 §2.2.2); the rule can be left out")
+	}
+}
+
+// empty checks a rule without a pattern. An empty Disallow is how a group is
+// written that disallows nothing.
+func (c *checker) empty(r rule) {
+	if r.allows() {
+		c.add(EmptyAllow, r.line, r.line.Key, 0,
+			"an Allow without a pattern decides nothing by RFC 9309; some older crawlers take it to allow everything, others nothing; write \"Allow: /\" or leave it out")
+	}
+}
+
+// emptyAmongRules checks for an empty Disallow beside other rules of its group.
+func (c *checker) emptyAmongRules(g group) {
+	if len(g.rules) < 2 {
+		return
+	}
+	for _, r := range g.rules {
+		if r.pattern == "" && !r.allows() {
+			c.add(EmptyAmongRules, r.line, r.line.Key, 0,
+				"a Disallow without a pattern decides nothing by RFC 9309, but older crawlers take it to allow everything, and obey no rule after it; leave it out")
+		}
+	}
+}
+
+func (c *checker) start(r rule, value []byte) {
+	if r.canMatch() {
+		return
+	}
+	if scheme, rest, found := bytes.Cut(value, []byte("://")); found && !bytes.ContainsAny(scheme, "/*?") {
+		path := "/"
+		if slash := bytes.IndexByte(rest, '/'); slash >= 0 {
+			path = string(rest[slash:])
+		}
+		c.add(PatternIsURL, r.line, r.line.Value, 0,
+			"the rule never matches: a pattern is compared with the path of a URL; write %s, and the rules for another host into the robots.txt of that host", quote(path))
+		return
+	}
+	c.add(PatternWithoutSlash, r.line, r.line.Value, 0,
+		"the rule never matches: every path begins with /; write %s, or %s for any place in the path", quote("/"+string(value)), quote("*"+string(value)))
+}
+
+// wildcards checks '*' and '$' (RFC 9309 §2.2.3).
+func (c *checker) wildcards(r rule, value []byte) {
+	at := func(from, to int) policy.Part {
+		return policy.Part{Start: r.line.Value.Start + from, End: r.line.Value.Start + to}
+	}
+	if i := bytes.IndexByte(value, '$'); i >= 0 && i < len(value)-1 {
+		c.add(DollarInside, r.line, at(i, i+1), 0,
+			"a $ is the end of a URL only as the last octet; here it stands for itself, and the rule matches URLs that have a $ there; write %%24 if that is meant")
+	}
+	if i := bytes.Index(value, []byte("**")); i >= 0 {
+		end := i + len(value[i:]) - len(bytes.TrimLeft(value[i:], "*"))
+		c.add(DoubleStar, r.line, at(i, end), 0,
+			"asterisks in a row match what one does, though each makes the rule count as longer; write one")
+	}
+	bare := strings.TrimSuffix(r.pattern, "$")
+	if n := len(value); r.canMatch() && len(bare) > 1 && bare[len(bare)-1] == '*' {
+		end := n - (len(r.pattern) - len(bare))
+		c.add(StarAtEnd, r.line, at(end-1, n), 0,
+			"an asterisk at the end changes nothing in what is matched, as a pattern is the start of a path anyhow, though it makes the rule count as longer; older crawlers take it for a letter; leave it out")
+	}
+}

@@ -4,6 +4,7 @@
 //	heed run       run one command through a proxy of its own
 //	heed env       print the variables that send a shell through a heed that runs
 //	heed check     say what a robots.txt allows
+//	heed lint      say what is wrong with a robots.txt, or mend it
 //	heed health    ask a heed that runs whether it is ready
 //	heed ca        show or export the CA
 //	heed config    check or print the configuration
@@ -15,7 +16,7 @@
 //
 // Faults go to standard error as two lines: "heed: " and what happened, then
 // "hint: " and what to do. Exit statuses: 0 for done, 1 for a fault, 2 for a
-// command line that cannot be read; check and run have their own, which their
+// command line that cannot be read; check, lint and run have their own, which their
 // help says.
 package cli
 
@@ -35,6 +36,7 @@ type grammar struct {
 	Run     runCmd     `cmd:"" help:"Run one command through a proxy of its own."`
 	Env     envCmd     `cmd:"" help:"Print the variables that send a shell through a heed that runs."`
 	Check   checkCmd   `cmd:"" help:"Say what a robots.txt allows."`
+	Lint    lintCmd    `cmd:"" help:"Say what is wrong with a robots.txt, or mend it."`
 	Health  healthCmd  `cmd:"" help:"Ask a heed that runs whether it is ready."`
 	CA      caCmd      `cmd:"" help:"Show or export the CA."`
 	Config  configCmd  `cmd:"" help:"Check or print the configuration."`
@@ -105,7 +107,7 @@ func (f *failure) Unwrap() error { return f.err }
 // usage is the failure of a command line that cannot be read.
 func usage(args []string, err error) error {
 	command, code := "heed", 2
-	if known := []string{"serve", "run", "env", "check", "health", "ca", "config", "version"}; len(args) > 0 {
+	if known := []string{"serve", "run", "env", "check", "lint", "health", "ca", "config", "version"}; len(args) > 0 {
 		for _, name := range known {
 			if args[0] == name {
 				command += " " + name

@@ -30,7 +30,7 @@ func (c *checker) dialects(limit int) {
 	const budget, least = 4 << 20, 16
 	left := max(budget/(rules+agents), least)
 	for _, g := range c.groups.all {
-		agent := g.asked()
+		agent := g.asked(c.body)
 		for _, r := range g.rules {
 			switch {
 			case agent == "" || r.pattern == "":
@@ -46,13 +46,13 @@ func (c *checker) dialects(limit int) {
 
 // asked returns the first agent of the group, as a crawler would call itself,
 // "" if the group is for nobody.
-func (g group) asked() string {
+func (g group) asked(body []byte) string {
 	for _, a := range g.agents {
 		if a.name == "*" {
 			return stranger
 		}
 		if a.name != "" {
-			return a.name
+			return string(policy.RFC9309.Token(a.line.Value.Of(body)))
 		}
 	}
 	return ""

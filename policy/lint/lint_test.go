@@ -127,7 +127,7 @@ func TestCheckFinds(t *testing.T) {
 
 		{lint.DialectsDisagree, "older crawlers know no wildcards", g + "Disallow: /*.php\n", 2, 11, 17, "disallowed by rfc9309 but allowed by apetest", 0},
 		{lint.DialectsDisagree, "some stop at the first match", g + "Disallow: /\nAllow: /a\n", 3, 8, 10, "\"/a\" is allowed by rfc9309 but disallowed by robotstxt", 0},
-		{lint.DialectsDisagree, "Google cuts the name", "User-agent: MJ12bot\nDisallow: /\n", 2, 11, 12, "for mj12bot, \"/\" is disallowed by rfc9309 but allowed by google", 0},
+		{lint.DialectsDisagree, "Google cuts the name", "User-agent: MJ12bot\nDisallow: /\n", 2, 11, 12, "for MJ12bot, \"/\" is disallowed by rfc9309 but allowed by google", 0},
 	} {
 		covered[c.code] = true
 		r := lint.Check([]byte(c.body), lint.Options{})

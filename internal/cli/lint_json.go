@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"io"
-	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -26,6 +25,7 @@ type lintData struct {
 	Truncated  bool       `json:"truncated,omitempty"`
 
 	Groups     []groupData  `json:"groups"`
+	Ungrouped  []ruleData   `json:"ungrouped_rules,omitempty"`
 	UserAgents []string     `json:"user_agents"`
 	Sitemaps   []string     `json:"sitemaps"`
 	Records    []recordData `json:"records"`
@@ -126,7 +126,20 @@ func utc(t time.Time) *time.Time {
 func (data *lintData) contents(l lintee) {
 	compiled := policy.Compile(l.body, policy.Options{Limit: l.limit})
 	data.Truncated = compiled.Truncated() || l.snapshot != nil && l.snapshot.Truncated
-	afterRule := true
+	data.groups(l)
+	for r := range compiled.Records() {
+		if r.Kind == policy.Sitemap {
+			data.Sitemaps = append(data.Sitemaps, r.Value)
+			continue
+		}
+		data.Records = append(data.Records, recordData{r.Line, r.Kind.String(), r.Key, r.Value, r.Group})
+	}
+}
+
+// groups lists the groups, as policy.Compile has them.
+func (data *lintData) groups(l lintee) {
+	seen := make(map[string]bool)
+	inAgents := false
 	for line := range policy.Lines(l.body) {
 		if line.Raw.End > max(l.limit, policy.DefaultLimit) {
 			break
@@ -134,29 +147,25 @@ func (data *lintData) contents(l lintee) {
 		value := line.Value.Of(l.body)
 		switch line.Kind {
 		case policy.UserAgent:
-			if afterRule {
+			if !inAgents {
 				data.Groups = append(data.Groups, groupData{line.Number, []agentData{}, []ruleData{}})
 			}
-			afterRule = false
+			inAgents = true
 			g := &data.Groups[len(data.Groups)-1]
 			g.Agents = append(g.Agents, agentData{line.Number, string(value), string(policy.RFC9309.Token(value))})
-			if !slices.Contains(data.UserAgents, string(value)) {
+			if !seen[string(value)] {
+				seen[string(value)] = true
 				data.UserAgents = append(data.UserAgents, string(value))
 			}
 		case policy.Allow, policy.Disallow:
+			inAgents = false
+			r := ruleData{line.Number, line.Kind == policy.Allow, string(value), string(policy.NormalPattern(value))}
 			if len(data.Groups) == 0 {
+				data.Ungrouped = append(data.Ungrouped, r)
 				continue
 			}
-			afterRule = true
 			g := &data.Groups[len(data.Groups)-1]
-			g.Rules = append(g.Rules, ruleData{line.Number, line.Kind == policy.Allow, string(value), string(policy.NormalPattern(value))})
+			g.Rules = append(g.Rules, r)
 		}
-	}
-	for r := range compiled.Records() {
-		if r.Kind == policy.Sitemap {
-			data.Sitemaps = append(data.Sitemaps, r.Value)
-			continue
-		}
-		data.Records = append(data.Records, recordData{r.Line, r.Kind.String(), r.Key, r.Value, r.Group})
 	}
 }

@@ -144,7 +144,7 @@ func TestLintSARIFCountsCharacters(t *testing.T) {
 
 // TestLintJSONHasWhatTheFileHas: what older parsers give access to.
 func TestLintJSONHasWhatTheFileHas(t *testing.T) {
-	l, report := lintBody("Crawl-delay: 1\nUser-agent: A/1\nUser-agent: b\nAllow: /%7ex$\nSitemap: https://a.example/s\nFoo: bar\nDisallow:\nUser-agent: b\nDisallow: /\n")
+	l, report := lintBody("Crawl-delay: 1\nAllow: /e\nUser-agent: A/1\nUser-agent: b\nAllow: /%7ex$\nSitemap: https://a.example/s\nFoo: bar\nDisallow:\nUser-agent: b\nDisallow: /\n")
 	var printed bytes.Buffer
 	if err := printLintJSON(&printed, l, report); err != nil {
 		t.Fatal(err)
@@ -159,12 +159,12 @@ func TestLintJSONHasWhatTheFileHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"path":"dir/robots 1.txt","body":` + quoteJSON(t, string(l.body)) + `,"groups":[` +
-		`{"line":2,"user_agents":[{"line":2,"value":"A/1","token":"A"},{"line":3,"value":"b","token":"b"}],` +
-		`"rules":[{"line":4,"allow":true,"value":"/%7ex$","pattern":"/~x$"},{"line":7,"allow":false,"value":"","pattern":""}]},` +
-		`{"line":8,"user_agents":[{"line":8,"value":"b","token":"b"}],"rules":[{"line":9,"allow":false,"value":"/","pattern":"/"}]}],` +
+		`{"line":3,"user_agents":[{"line":3,"value":"A/1","token":"A"},{"line":4,"value":"b","token":"b"}],` +
+		`"rules":[{"line":5,"allow":true,"value":"/%7ex$","pattern":"/~x$"},{"line":8,"allow":false,"value":"","pattern":""}]},` +
+		`{"line":9,"user_agents":[{"line":9,"value":"b","token":"b"}],"rules":[{"line":10,"allow":false,"value":"/","pattern":"/"}]}],"ungrouped_rules":[{"line":2,"allow":true,"value":"/e","pattern":"/e"}],` +
 		`"user_agents":["A/1","b"],"sitemaps":["https://a.example/s"],"records":[` +
 		`{"line":1,"kind":"crawl-delay","key":"Crawl-delay","value":"1"},` +
-		`{"line":6,"kind":"unknown","key":"Foo","value":"bar","user_agents":["A/1","b"]}],"diagnostics":null}`
+		`{"line":7,"kind":"unknown","key":"Foo","value":"bar","user_agents":["A/1","b"]}],"diagnostics":null}`
 	if string(data) != want {
 		t.Errorf("got\n%s\nwant\n%s", data, want)
 	}

@@ -9,7 +9,7 @@ import (
 
 // Fix returns a mended robots.txt: keys spelt right, colons put in, octets of
 // patterns escaped as RFC 9309 §2.2.2 compares them, agents cut to what is
-// compared, NUL, CR and byte order mark gone, and lines that count for nothing
+// compared, with the words that were more than a version in a comment, NUL, CR and byte order mark gone, and lines that count for nothing
 // turned into comments. Comments and empty lines stay.
 //
 // Each line becomes one line, and the default dialect answers of the result what
@@ -177,11 +177,15 @@ func (f *fixer) field(l policy.Line) ([]byte, bool) {
 	if len(value) > 0 {
 		fixed = append(append(fixed, ' '), value...)
 	}
-	if l.Kind == policy.UserAgent && len(value) == 0 && l.Value.Len() > 0 {
+	if l.Kind == policy.UserAgent && isMore(l.Value.Of(f.body)[len(value):]) {
 		fixed = append(append(fixed, " # "...), l.Value.Of(f.body)...)
 	}
 	return fixed, true
 }
+
+// isMore tells whether what is cut off an agent is more than a version: words
+// that tell who was meant, for a comment.
+func isMore(rest []byte) bool { return len(rest) > 0 && rest[0] != '/' }
 
 // escapePattern returns a pattern with its octets escaped as they are compared,
 // but for a '$' that is not last: other crawlers take that for what it is. It

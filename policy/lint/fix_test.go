@@ -32,7 +32,7 @@ func TestFixMends(t *testing.T) {
 		{"octets are escaped as they are compared", "User-agent: a\nDisallow: /caf\xC3\xA9/%7ea%2fb c\n", "User-agent: a\nDisallow: /caf%C3%A9/~a%2Fb%20c\n"},
 		{"a $ inside stays", "User-agent: a\nDisallow: /a$b$\n", "User-agent: a\nDisallow: /a$b$\n"},
 		{"what escaping would change stays", "User-agent: a\nDisallow: /%%34%31\n", "User-agent: a\nDisallow: /%%34%31\n"},
-		{"agents are cut to what is compared", "User-agent: A/1.0\nUser-agent: * all\nDisallow: /\n", "User-agent: A\nUser-agent: *\nDisallow: /\n"},
+		{"agents are cut to what is compared", "User-agent: A/1.0\nUser-agent: * all\nDisallow: /\n", "User-agent: A\nUser-agent: * # * all\nDisallow: /\n"},
 		{
 			"a nameless agent still ends the group before", "User-agent: a\nDisallow: /\nUser-agent: (b)\nDisallow: /x\n",
 			"User-agent: a\nDisallow: /\nUser-agent: # (b)\nDisallow: /x\n",

@@ -128,8 +128,12 @@ func (c *checker) agent(l policy.Line) {
 	}
 	if google := policy.Google.Token(value); len(google) < len(token) {
 		at := policy.Part{Start: l.Value.Start + len(google), End: l.Value.Start + len(token)}
+		compares := "compares " + quote(google) + " alone"
+		if len(google) == 0 {
+			compares = "finds no name here"
+		}
 		c.add(AgentDigits, l, at, 0,
-			"RFC 9309 has no digits in a product token: Google's parser compares %s alone, while heed and others compare %s; nothing is to mend unless the name is yours", quote(google), quote(token))
+			"RFC 9309 has no digits in a product token: Google's parser %s, while heed and others compare %s; nothing is to mend unless the name is yours", compares, quote(token))
 	}
 }
 
@@ -144,8 +148,7 @@ func (g *groups) check(c *checker) {
 		if len(group.rules) == 0 {
 			a := group.agents[0]
 			c.add(GroupWithoutRules, a.line, a.line.Value, 0,
-				"the group has no rules: %s is allowed everything, and is not bound by the group for * either; write \"Disallow:\" if that is meant, else add rules or take the group out",
-				quote(a.line.Value.Of(c.body)))
+				"the group has no rules: it allows everything, and whom it names is not bound by the group for * either; write \"Disallow:\" if that is meant, else add rules or take the group out")
 		}
 	}
 	g.duplicates(c)

@@ -72,7 +72,7 @@ func TestCheckFinds(t *testing.T) {
 		{lint.BlankLineInGroup, "between agent and rule", g + "\nDisallow: /\n", 3, 1, 9, "line 2", 2},
 		{lint.BlankLineInGroup, "between rules", g + "Disallow: /a\n\nDisallow: /b\n", 4, 1, 9, "line 3", 3},
 		{lint.BlankLineInGroup, "between agents", g + "\nUser-agent: b\nDisallow: /b\n", 3, 1, 11, "line 2", 2},
-		{lint.GroupWithoutRules, "the end came first", "User-agent: a\n", 1, 13, 14, "\"a\" is allowed everything", 0},
+		{lint.GroupWithoutRules, "the end came first", "User-agent: a\n", 1, 13, 14, "allows everything", 0},
 		{lint.DuplicateGroup, "the same agents in another order", "User-agent: a\nUser-agent: b\nDisallow: /x\n\nUser-agent: B\nUser-agent: A\nDisallow: /y\n", 5, 13, 14, "count together", 1},
 		{lint.DuplicateGroup, "the same rules too", g + "Disallow: /x\n\n" + g + "Disallow: /x\n", 4, 13, 14, "take it out", 1},
 		{lint.DuplicateAgent, "in another group", "User-agent: a\nDisallow: /x\n\nUser-agent: b\nUser-agent: A\nDisallow: /y\n", 5, 13, 14, "line 1", 1},
@@ -83,6 +83,7 @@ func TestCheckFinds(t *testing.T) {
 		{lint.AgentOctets, "two names in one line", "User-agent: a, b\nDisallow: /\n", 1, 14, 17, "for \"a\"", 0},
 		{lint.AgentOctets, "words after the asterisk", "User-agent: * (all)\nDisallow: /\n", 1, 14, 20, "for \"*\"", 0},
 		{lint.AgentDigits, "Google cuts at them", "User-agent: MJ12bot\nDisallow: /\n", 1, 15, 20, "compares \"MJ\" alone", 0},
+		{lint.AgentDigits, "nothing is left of it", "User-agent: 008\nDisallow: /\n", 1, 13, 16, "finds no name", 0},
 
 		{lint.PatternWithoutSlash, "a relative path", g + "Disallow: x\n", 2, 11, 12, "write \"/x\"", 0},
 		{lint.PatternWithoutSlash, "an escaped slash is none", g + "Disallow: %2Fx\n", 2, 11, 15, "never matches", 0},

@@ -143,6 +143,11 @@ func (c *lintCmd) fetch(cfg config.Config) (lintee, error) {
 	if err != nil {
 		return lintee{}, fmt.Errorf("fetching %s: %w", o.RobotsURL(), err)
 	}
+	return fetched(s, int(cfg.Robots.Limit))
+}
+
+// fetched returns what there is to check of a snapshot.
+func fetched(s *policy.Snapshot, limit int) (lintee, error) {
 	switch {
 	case s.Access == policy.Unavailable:
 		return lintee{}, &failure{
@@ -154,5 +159,5 @@ func (c *lintCmd) fetch(cfg config.Config) (lintee, error) {
 	case s.Body == nil && s.Size > 0:
 		return lintee{}, fmt.Errorf("of %s only the rules were kept", s.URL)
 	}
-	return lintee{path: s.URL, body: s.Body, limit: int(cfg.Robots.Limit), snapshot: s}, nil
+	return lintee{path: s.URL, body: s.Body, limit: limit, snapshot: s}, nil
 }

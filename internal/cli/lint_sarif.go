@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"net/url"
@@ -74,10 +75,11 @@ func sarifLocation(uri string, region *sarif.Region) *sarif.Location {
 		WithArtifactLocation(sarif.NewSimpleArtifactLocation(uri)).WithRegion(region))
 }
 
-// codePoints turns a column in octets into one in characters. SARIF has no
-// columns in octets.
+// codePoints turns a column in octets into one in characters: SARIF has none in
+// octets, and a byte order mark is no part of its text.
 func codePoints(line []byte, column int) int {
-	return utf8.RuneCount(line[:min(column-1, len(line))]) + 1
+	before := line[:min(column-1, len(line))]
+	return utf8.RuneCount(bytes.TrimPrefix(before, []byte("\uFEFF"))) + 1
 }
 
 // sentence ends a message with a full stop, as SARIF has it.

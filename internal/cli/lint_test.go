@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
@@ -140,6 +141,42 @@ func TestLintSARIFCountsCharacters(t *testing.T) {
 			t.Errorf("column %d of octets is %d of characters, want %d", c.octets, got, c.want)
 		}
 	}
+	if got := codePoints([]byte("\uFEFFx: y"), 5); got != 2 {
+		t.Errorf("behind a byte order mark and a letter it is column %d, want 2", got)
+	}
+}
+
+func TestLintChecksWhatWasFetched(t *testing.T) {
+	const url = "https://a.example/robots.txt"
+	for _, c := range []struct {
+		reason string
+		s      policy.Snapshot
+		fault  string // "" for none
+	}{
+		{"there is a file", policy.Snapshot{Body: []byte("User-agent: *\n"), Size: 14}, ""},
+		{"an empty file is one", policy.Snapshot{}, ""},
+		{"a file that does not exist has no faults", policy.Snapshot{Access: policy.Unavailable, Status: 404}, "there is no " + url + " (status 404)"},
+		{"what cannot be reached cannot be read", policy.Snapshot{Access: policy.Unreachable, Err: "status 500"}, "cannot be reached: status 500"},
+		{"rules alone are not enough", policy.Snapshot{Size: 14}, "only the rules were kept"},
+	} {
+		c.s.URL = url
+		l, err := fetched(&c.s, policy.DefaultLimit)
+		if c.fault == "" {
+			if err != nil || l.path != url || !bytes.Equal(l.body, c.s.Body) || l.snapshot != &c.s {
+				t.Errorf("%s: %v, %+v", c.reason, err, l)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), c.fault) {
+			t.Errorf("%s: %v, want %q", c.reason, err, c.fault)
+		}
+	}
+}
+
+func TestLintDoesNotFixHalfAFile(t *testing.T) {
+	l := lintee{path: "https://a.example/robots.txt", limit: policy.DefaultLimit, snapshot: &policy.Snapshot{Truncated: true}}
+	var printed bytes.Buffer
+	if err := printFixed(&printed, l); err == nil || printed.Len() > 0 {
+		t.Errorf("printed %q, error %v", printed.String(), err)
+	}
 }
 
 // TestLintJSONHasWhatTheFileHas: what older parsers give access to.
@@ -167,6 +204,27 @@ func TestLintJSONHasWhatTheFileHas(t *testing.T) {
 		`{"line":7,"kind":"unknown","key":"Foo","value":"bar","user_agents":["A/1","b"]}],"diagnostics":null}`
 	if string(data) != want {
 		t.Errorf("got\n%s\nwant\n%s", data, want)
+	}
+}
+
+func TestLintJSONSaysWhereItWasFetched(t *testing.T) {
+	l, report := lintBody("")
+	fetched := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))
+	l.snapshot = &policy.Snapshot{
+		URL: "https://a.example/robots.txt", Hops: []string{"https://b.example/r"}, Status: 200,
+		Fetched: fetched, FreshUntil: fetched.Add(24 * time.Hour),
+	}
+	var printed bytes.Buffer
+	if err := printLintJSON(&printed, l, report); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"source_url": "https://a.example/robots.txt"`, `"redirected_to": [`, `"https://b.example/r"`, `"response_code": 200`,
+		`"access": "successful"`, `"fetched": "2026-01-02T02:04:05Z"`, `"expires": "2026-01-03T02:04:05Z"`, `"body": ""`,
+	} {
+		if !strings.Contains(printed.String(), want) {
+			t.Errorf("no %s in\n%s", want, printed.String())
+		}
 	}
 }
 

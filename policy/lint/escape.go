@@ -2,6 +2,7 @@ package lint
 
 import (
 	"bytes"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -70,7 +71,7 @@ func (e *escapes) escape(i int) int {
 		return n
 	case octet == '/':
 		e.say(EscapedSlash, i, i+3, "an escaped slash is not a slash: this matches URLs that have %s, and not those with /; write / if that is meant", rest[:3])
-	case isUnreserved(octet):
+	case len(policy.NormalPattern(rest[:3])) == 1:
 		e.say(EscapedUnreserved, i, i+3,
 			"%s and %q are the same by RFC 9309, but Google's parser compares them as they are, and the rule then misses the usual URL; write %[2]q", rest[:3], string(octet))
 	}
@@ -89,20 +90,15 @@ func (e *escapes) raw(i int) {
 	}
 }
 
-// unescape returns the octet that an escape at the start of text stands for.
+// unescape returns the octet that an escape at the start of text stands for,
+// false if there is none.
 func unescape(text []byte) (byte, bool) {
-	if len(text) < 3 {
+	if len(text) < 3 || text[0] != '%' {
 		return 0, false
 	}
-	high, low := hexDigit(text[1]), hexDigit(text[2])
-	return byte(high<<4 | low), text[0] == '%' && high >= 0 && low >= 0
-}
-
-func hexDigit(c byte) int {
-	if 'A' <= c && c <= 'F' {
-		c += 'a' - 'A'
-	}
-	return strings.IndexByte("0123456789abcdef", c)
+	var octet [1]byte
+	_, err := hex.Decode(octet[:], text[1:3])
+	return octet[0], err == nil
 }
 
 // utf8Escapes checks the escapes of one character above ASCII at the start of
@@ -138,8 +134,4 @@ func utf8Escapes(text []byte) (n int, fault string) {
 		return n, fmt.Sprintf("%s is no character that UTF-8 may have", text[:n])
 	}
 	return n, ""
-}
-
-func isUnreserved(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }

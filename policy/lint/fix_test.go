@@ -80,14 +80,19 @@ type query struct {
 	target string
 }
 
-// checkFix tells how Fix breaks one of its promises, "" if it does not.
+// checkFix fails if Fix breaks one of its promises, or if a rule decides of which
+// Check says that it never does.
 func checkFix(t *testing.T, body []byte, queries []query) {
 	t.Helper()
 	fixed := lint.Fix(body)
 	whole := policy.Options{Limit: max(len(body), len(fixed))}
+	hidden := hiddenLines(body)
 	before, after := policy.Compile(body, whole), policy.Compile(fixed, whole)
 	for _, q := range queries {
 		b, a := before.Decide(q.tokens, q.target), after.Decide(q.tokens, q.target)
+		if hidden[b.Line] {
+			t.Fatalf("robots %q:\n%q %q is %v (line %d), which is said to be hidden", body, q.tokens, q.target, b, b.Line)
+		}
 		if b.Allowed != a.Allowed || b.Line != a.Line || b.GroupLine != a.GroupLine || b.Reason != a.Reason {
 			t.Fatalf("robots %q fixed to %q:\n%q %q was %v (line %d, group line %d), is %v (line %d, group line %d)",
 				body, fixed, q.tokens, q.target, b, b.Line, b.GroupLine, a, a.Line, a.GroupLine)
@@ -100,6 +105,17 @@ func checkFix(t *testing.T, body []byte, queries []query) {
 		t.Fatalf("robots %q fixed to %q: %d diagnostics became %d:\n%v\n%v",
 			body, fixed, b, a, lint.Check(body, lint.Options{}).Diagnostics, lint.Check(fixed, lint.Options{}).Diagnostics)
 	}
+}
+
+// hiddenLines are the lines of rules that never decide, as Check says.
+func hiddenLines(body []byte) map[int]bool {
+	lines := make(map[int]bool)
+	for _, d := range lint.Check(body, lint.Options{Limit: len(body)}).Diagnostics {
+		if d.Code == lint.HiddenRule || d.Code == lint.RepeatedRule {
+			lines[d.Line] = true
+		}
+	}
+	return lines
 }
 
 // diagnostics counts them, those aside that compare dialects: others can read
@@ -254,7 +270,7 @@ func eachLine(t *testing.T, name string, f func(line []byte) error) {
 	}
 }
 
-// FuzzFix looks for a file of which Fix breaks a promise: the printed file,
+// FuzzFix looks for a file of which checkFix has something to say: the printed file,
 // parsed again, gives the same verdicts by the same lines, has no more
 // diagnostics, and stays as it is when fixed again.
 func FuzzFix(f *testing.F) {

@@ -36,7 +36,10 @@ func (c *checker) junk(l policy.Line) {
 		return
 	}
 	content := contentOf(c.body, l)
-	word, _, _ := bytes.Cut(content.Of(c.body), []byte(" "))
+	word := content.Of(c.body)
+	if end := bytes.IndexAny(word, " \t"); end >= 0 {
+		word = word[:end]
+	}
 	if name := c.spelling.known(word); name != "" && l.Separator < 0 {
 		c.add(MissingColon, l, content, 0,
 			"crawlers pass over this line, which has no colon; write %s: and the value", name)

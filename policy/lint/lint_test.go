@@ -55,6 +55,8 @@ func TestCheckFinds(t *testing.T) {
 		{lint.SpaceBeforeColon, "strict readers have it in the key", g + "Disallow : /\n", 2, 9, 10, "right behind", 0},
 		{lint.MissingColon, "two words are forgiven by some", g + "Disallow /\n", 2, 1, 10, "heed and Google", 0},
 		{lint.MissingColon, "three are not", g + "Disallow /a b\n", 2, 1, 14, "Disallow: and the value", 0},
+		{lint.MissingColon, "nor a key alone", g + "Disallow\n", 2, 1, 9, "Disallow: and the value", 0},
+		{lint.MissingColon, "tabs divide words too", g + "Allow\t/a\tb\n", 2, 1, 11, "Allow: and the value", 0},
 		{lint.UnreadableLine, "one word", g + "hello\n", 2, 1, 6, "put a #", 0},
 		{lint.UnreadableLine, "two, neither a key", g + "hello there\n", 2, 1, 12, "put a #", 0},
 		{lint.UnreadableLine, "a colon without a key", g + ": /x # note\n", 2, 1, 5, "put a #", 0},
@@ -175,7 +177,7 @@ func TestCheckIsSilent(t *testing.T) {
 }
 
 // TestHiddenRulesAreProved has patterns near the edge of what is hidden. That
-// nothing more is claimed than is true is for TestFixKeepsVerdicts as well.
+// nothing more is claimed than is true is for TestFixKeepsVerdicts, and FuzzFix, as well.
 func TestHiddenRulesAreProved(t *testing.T) {
 	for _, c := range []struct {
 		body   string
@@ -285,6 +287,22 @@ func TestHostileFilesAreCheckedAndFixedInTime(t *testing.T) {
 			}
 			t.Logf("checked in %v, fixed in %v", checked, time.Since(start)-checked)
 		})
+	}
+}
+
+func TestDialectsAreAskedAboutAsManyRulesAsThereIsTimeFor(t *testing.T) {
+	for _, c := range []struct {
+		reason, body string
+		least, most  int
+	}{
+		{"of a usual file about all", g + numbered("Disallow: /%d\n", 500), 0, 0},
+		{"of many rules about some", hostile["other rules"], 30_000, 36_990},
+		{"rules for nobody are not counted", "User-agent: (a)\n" + numbered("Disallow: /%d\n", 500), 0, 0},
+	} {
+		r := lint.Check([]byte(c.body), lint.Options{})
+		if r.Unprobed < c.least || r.Unprobed > c.most {
+			t.Errorf("%s: %d were not, want %d to %d", c.reason, r.Unprobed, c.least, c.most)
+		}
 	}
 }
 

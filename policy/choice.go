@@ -20,7 +20,7 @@ func (p *Policy) decideByOneGroup(d *Decision, agents []string, target, path str
 }
 
 func (p *Policy) decideFor(d *Decision, agent, target, path string) {
-	s := search{policy: p, path: path, token: agent}
+	s := search{policy: p, token: agent}
 	if m, ok := p.groupFor(agent); ok {
 		s.mention = m
 		if p.nameAt(m) == global {

@@ -26,16 +26,19 @@ const robotsTxt = "/robots.txt"
 // token.
 //
 // This is the reading of robots.txt by itself. A proxy asks [Snapshot.Decide].
-func (p *Policy) Decide(tokens []string, target string) Decision {
+func (p *Policy) Decide(tokens []string, target string) (d Decision) {
 	target = withSlash(target)
-	path := p.dialect.comparable(target)
-	if path == robotsTxt && p.dialect.robotsTxt == robotsTxtAllowed {
-		return Decision{Allowed: true, Reason: ReasonRobotsTxt, Dialect: p.dialect.name}
+	var buffer pathBuffer
+	path := p.dialect.comparable(target, &buffer)
+	switch {
+	case path == robotsTxt && p.dialect.robotsTxt == robotsTxtAllowed:
+		d = Decision{Allowed: true, Reason: ReasonRobotsTxt, Dialect: p.dialect.name}
+	case p.dialect.choice != everyEqual:
+		p.decideByOneGroup(&d, tokens, target, path)
+	default:
+		p.decide(&d, tokens, target, path, comparePlain)
 	}
-	if p.dialect.choice != everyEqual {
-		return p.decideByOneGroup(tokens, target, path)
-	}
-	return p.decide(tokens, target, path, comparePlain)
+	return d
 }
 
 // Names tells whether a group names the token, "*" included.
@@ -97,27 +100,29 @@ func (p *Policy) tokenNamed(name string) token {
 }
 
 // decide judges a path, which is target made comparable, by all groups of the
-// tokens.
-func (p *Policy) decide(tokens []string, target, path string, c comparison) Decision {
-	s := search{policy: p, path: path, comparison: c}
+// tokens. A Decision is large: it is filled where it is to be, and not copied
+// from one function to the next.
+func (p *Policy) decide(d *Decision, tokens []string, target, path string, c comparison) {
+	s := search{policy: p, comparison: c}
 	for _, name := range tokens {
 		if name != global {
-			s.groupsOf(name, p.tokenNamed(name))
+			s.groupsOf(name, p.tokenNamed(name), path)
 		}
 	}
 	if s.mention == nil {
-		s.groupsOf(global, p.global)
+		s.groupsOf(global, p.global, path)
 	}
 	if s.mention == nil && len(tokens) > 0 {
 		s.token = tokens[0]
 	}
-	return s.decision(target)
+	s.explain(d, target)
 }
 
-// search collects the rule that decides from several groups.
+// search collects the rule that decides from several groups. The path is not in
+// it: the compiler would see it in the Decision as well, and put its buffer on
+// the heap.
 type search struct {
 	policy     *Policy
-	path       string
 	comparison comparison
 
 	token   string   // whose group decided, or the last asked for
@@ -126,7 +131,7 @@ type search struct {
 }
 
 // groupsOf looks for a rule in the groups that name a token.
-func (s *search) groupsOf(name string, t token) {
+func (s *search) groupsOf(name string, t token, path string) {
 	if s.mention == nil {
 		s.token = name
 	}
@@ -138,11 +143,11 @@ func (s *search) groupsOf(name string, t token) {
 	if t.groups == (pair{}) {
 		for _, at := range named {
 			m := &p.mentions[at]
-			s.take(name, m, p.deciding(s.comparison.in(p.groups[m.group].rules), s.path, s.rule))
+			s.take(name, m, p.deciding(s.comparison.in(p.groups[m.group].rules), path, s.rule))
 		}
 		return
 	}
-	r := p.deciding(s.comparison.in(t.groups), s.path, s.rule)
+	r := p.deciding(s.comparison.in(t.groups), path, s.rule)
 	first := &p.mentions[named[0]]
 	if r != s.rule && len(named) > 1 {
 		first = p.mentionBefore(named, r)
@@ -167,18 +172,23 @@ func (p *Policy) mentionBefore(named []uint32, r *rule) *mention {
 	return &p.mentions[named[max(n-1, 0)]]
 }
 
-func (s *search) decision(target string) Decision {
-	d := Decision{Allowed: true, Reason: ReasonNoGroup, Token: s.token, Dialect: s.policy.dialect.name, source: s.policy}
-	if s.mention == nil {
-		return d
-	}
+// explain fills the zero Decision d.
+func (s *search) explain(d *Decision, target string) {
 	p := s.policy
+	d.Allowed = true
+	d.Reason = ReasonNoGroup
+	d.Token = s.token
+	d.Dialect = p.dialect.name
+	d.source = p
+	if s.mention == nil {
+		return
+	}
 	d.Reason = ReasonNoMatch
 	d.Group = p.nameAt(s.mention)
 	d.GroupLine = int(s.mention.line)
 	d.group = s.mention.group
 	if s.rule == nil {
-		return d
+		return
 	}
 	d.Reason = ReasonRule
 	d.Allowed = s.rule.allow
@@ -186,5 +196,4 @@ func (s *search) decision(target string) Decision {
 	d.Line = int(s.rule.line)
 	d.Pattern = p.patternOf(s.rule)
 	d.target = target
-	return d
 }

@@ -99,7 +99,8 @@ func (d Decision) Path() string {
 	case d.source == nil:
 		return d.target // made comparable by Clone
 	}
-	return d.source.dialect.comparable(d.target)
+	var buffer pathBuffer
+	return strings.Clone(d.source.dialect.comparable(d.target, &buffer))
 }
 
 // Names returns the values, as written, of all user-agent lines of the group

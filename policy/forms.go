@@ -26,9 +26,9 @@ type form struct {
 func forms(target string, decoded bool) []form {
 	received, query := target, ""
 	if i := strings.IndexByte(target, '?'); i >= 0 {
-		received, query = target[:i], normaliseTarget(target[i:])
+		received, query = target[:i], normalTarget(target[i:])
 	}
-	paths := []string{normaliseTarget(received)}
+	paths := []string{normalTarget(received)}
 	add := func(path string) {
 		if !slices.Contains(paths, path) {
 			paths = append(paths, path)
@@ -88,9 +88,9 @@ func startsName(rest string) bool {
 // told from "%5C" here only, before normalisation makes them one: an origin
 // that takes the one for a slash need not take the other.
 func slashVariants(received string) []string {
-	variants := []string{normaliseTarget(received)}
+	variants := []string{normalTarget(received)}
 	if strings.Contains(received, `\`) {
-		variants = append(variants, normaliseTarget(strings.ReplaceAll(received, `\`, "/")))
+		variants = append(variants, normalTarget(strings.ReplaceAll(received, `\`, "/")))
 	}
 	for _, path := range variants {
 		if strings.Contains(path, "%2F") {

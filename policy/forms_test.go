@@ -91,7 +91,7 @@ func FuzzForms(f *testing.F) {
 			if len(all) > 0 && !hasForms(target, decoded) {
 				t.Errorf("hasForms denies the forms %q", targetsOf(all))
 			}
-			seen := map[form]bool{{normaliseTarget(target), comparePlain}: true}
+			seen := map[form]bool{{normalTarget(target), comparePlain}: true}
 			for _, f := range all {
 				if seen[f] {
 					t.Errorf("form %q is repeated", f.target)
@@ -102,7 +102,7 @@ func FuzzForms(f *testing.F) {
 				}
 			}
 		}
-		path, _, _ := strings.Cut(normaliseTarget(target), "?")
+		path, _, _ := strings.Cut(normalTarget(target), "?")
 		clean := removeDotSegments(mergeSlashes(path))
 		for _, left := range []string{"//", "/./", "/../"} {
 			if strings.Contains(clean, left) {

@@ -6,8 +6,7 @@ import "strings"
 // elsewhere, other, stays unless one comes before it; nil stands for none.
 func (p *Policy) deciding(at uint32, path string, other *rule) *rule {
 	s := &p.sets[at]
-	compare := p.dialect.precedence.compare
-	if r := p.longest(s.sorted, path); r != nil && (other == nil || compare(r, other) < 0) {
+	if r := p.longest(s, path); r != nil && (other == nil || p.dialect.precedence.compare(r, other) < 0) {
 		other = r
 	}
 	ordered := p.rules[s.ordered.from:s.ordered.to]
@@ -22,7 +21,7 @@ func (p *Policy) deciding(at uint32, path string, other *rule) *rule {
 	}
 	for i := range ordered {
 		r := &ordered[i]
-		if other != nil && compare(r, other) >= 0 {
+		if other != nil && p.dialect.precedence.compare(r, other) >= 0 {
 			break
 		}
 		if needs != nil {
@@ -86,18 +85,5 @@ func matchTail(tail, path string, query bool) bool {
 	case strings.HasSuffix(path, end):
 		return true
 	}
-	return query && endsBeforeQuery(path, end)
-}
-
-// endsBeforeQuery tells whether path has a place where end is followed by '?'.
-func endsBeforeQuery(path, end string) bool {
-	for query := len(path); ; {
-		query = strings.LastIndexByte(path[:query], '?')
-		if query < 0 {
-			return false
-		}
-		if strings.HasSuffix(path[:query], end) {
-			return true
-		}
-	}
+	return query && strings.Contains(path, end+"?")
 }

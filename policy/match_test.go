@@ -127,13 +127,14 @@ func FuzzMatch(f *testing.F) {
 			return // the reference takes their product
 		}
 		target := withSlash(path)
-		path = normaliseTarget(target)
+		path = normalTarget(target)
 		robots = "User-agent: *\n" + robots
 		p := Compile([]byte(robots), Options{})
 		for _, tokens := range [][]string{nil, {"a"}, {"B"}, {"a", "b"}, {"*", "c"}} {
 			rules := naiveRules(robots, tokens)
 			for _, c := range []comparison{comparePlain, compareQueryDecoded} {
-				d := p.decide(tokens, target, path, c)
+				var d Decision
+				p.decide(&d, tokens, target, path, c)
 				want := naiveDecide(rules, path, c)
 				if d.Line != want.line || d.Line > 0 && (d.Allowed != want.allow || d.Pattern != want.pattern) {
 					t.Errorf("tokens %q, path %q, comparison %d: got %v, want %v", tokens, path, c, d, want)

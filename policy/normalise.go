@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"strings"
+	"unsafe"
+)
 
 // class says how an octet is treated by RFC 3986 §2.2 and §2.3.
 type class uint8
@@ -49,14 +52,42 @@ func (s side) keeps(c byte, last bool) bool {
 	return classes[c] != 0
 }
 
-// normaliseTarget returns the target as it is compared (RFC 9309 §2.2.2),
-// the target itself, without allocating, if it is that already.
-func normaliseTarget(target string) string {
-	if isNormal(target, ofTarget) {
+// plain holds the octets that stand for themselves wherever they are in a
+// target.
+var plain = func() (t [256]bool) {
+	for c := range 256 {
+		t[c] = c != '%' && ofTarget.keeps(byte(c), false)
+	}
+	return t
+}()
+
+// isPlain tells whether text is of such octets alone, as targets mostly are.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if !plain[text[i]] {
+			return false
+		}
+	}
+	return true
+}
+
+// normaliseTarget returns the target as it is compared (RFC 9309 §2.2.2):
+// target itself if it is that already, else a text that is good only as long as
+// nothing else is done with buffer.
+func normaliseTarget(target string, buffer *pathBuffer) string {
+	if isPlain(target) || isNormal(target, ofTarget) {
 		return target
 	}
-	var buffer [256]byte // enough for most, so that only the result is allocated
-	return string(appendNormal(buffer[:0], target, ofTarget))
+	path := appendNormal(buffer[:0], target, ofTarget)
+	return unsafe.String(unsafe.SliceData(path), len(path))
+}
+
+// normalTarget is normaliseTarget for a text that is kept.
+func normalTarget(target string) string {
+	if isPlain(target) || isNormal(target, ofTarget) {
+		return target
+	}
+	return string(appendNormal(nil, target, ofTarget))
 }
 
 // appendNormal appends the normal form of text to dst: escapes of unreserved

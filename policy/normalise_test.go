@@ -26,7 +26,7 @@ func TestNormalise(t *testing.T) {
 		if got := isNormal(c.text, ofPattern); got != (c.text == c.pattern) {
 			t.Errorf("%s: pattern %q: isNormal is %t", c.why, c.text, got)
 		}
-		if got := normaliseTarget(c.text); got != c.target {
+		if got := normalTarget(c.text); got != c.target {
 			t.Errorf("%s: target %q: got %q, want %q", c.why, c.text, got, c.target)
 		}
 		if got := isNormal(c.text, ofTarget); got != (c.text == c.target) {

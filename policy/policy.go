@@ -102,6 +102,7 @@ type Policy struct {
 	text      string    // rules, patterns, names and records that the rest points into
 	rules     []rule    // those of a set lie side by side
 	sets      []set     // none at 0
+	keys      []key     // of the sorted rules of the sets
 	hints     []hint    // of the ordered rules of the sets that have many
 	groups    []group   // in file order
 	mentions  []mention // in file order
@@ -157,6 +158,7 @@ func (p *Policy) Size() int {
 	size := int(unsafe.Sizeof(*p)) + len(p.text) + ofToken*len(p.tokens) +
 		len(p.rules)*int(unsafe.Sizeof(rule{})) +
 		len(p.sets)*int(unsafe.Sizeof(set{})) +
+		len(p.keys)*int(unsafe.Sizeof(key(0))) +
 		len(p.hints)*int(unsafe.Sizeof(hint(0))) +
 		len(p.groups)*int(unsafe.Sizeof(group{})) +
 		len(p.mentions)*int(unsafe.Sizeof(mention{})) +

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
-	"strings"
 )
 
 // set is the rules that count together for a token, put so that the one that
@@ -22,6 +21,11 @@ import (
 type set struct {
 	sorted  span // of Policy.rules
 	ordered span
+	// common is how many octets all sorted heads start with alike. After them
+	// comes what the keys are made of: Policy.keys has one for each sorted rule
+	// from keys on.
+	common uint32
+	keys   uint32
 	// hints is where the needs of the ordered rules are in Policy.hints, one
 	// for each; see hint.
 	hints uint32
@@ -45,6 +49,7 @@ func (c *compiler) finish() {
 	p.text = string(c.text)
 	p.rules = slices.Clip(p.rules)
 	p.sets = slices.Clip(p.sets)
+	p.keys = slices.Clip(p.keys)
 	p.hints = slices.Clip(p.hints)
 	p.groups = slices.Clip(p.groups)
 	p.mentions = slices.Clip(p.mentions)
@@ -186,6 +191,7 @@ func (c *compiler) addSet(rules []rule) uint32 {
 			return cmp.Compare(min(r.shape, exact+1), s)
 		})
 		s.sorted = c.addSorted(rules[:n])
+		s.common, s.keys = c.addKeys(s.sorted)
 		ordered = rules[n:]
 	}
 	s.ordered.from = uint32(len(p.rules))
@@ -248,90 +254,4 @@ func (c *compiler) addSorted(rules []rule) span {
 		p.rules = append(p.rules, *r)
 	}
 	return span{from, uint32(len(p.rules))}
-}
-
-// nameHint is one of 64 bits that a name, of any case, has in common with few.
-func nameHint(name string) uint64 {
-	if name == "" {
-		return 1
-	}
-	return 1 << ((uint(lower(name[0])) + 7*uint(len(name))) & 63)
-}
-
-// fewPatterns is how many ordered rules are as quickly tried as hinted at.
-const fewPatterns = 4
-
-// hint tells that a pattern cannot match a target: 64 bits, one for each pair of
-// octets side by side. A target that matches has every pair that the pattern
-// has between its wildcards.
-type hint uint64
-
-func hintOf[T string | []byte](text T) hint {
-	var h hint
-	for i := 1; i < len(text); i++ {
-		a, b := text[i-1], text[i]
-		if a != '*' && b != '*' && b != '$' {
-			h |= pairHint(a, b)
-		}
-	}
-	return h
-}
-
-func pairHint(a, b byte) hint {
-	return 1 << ((uint32(a)*31 + uint32(b)*7) & 63)
-}
-
-// hintOfTarget is the hint of a target: '*' and '$' in it are octets as others.
-func hintOfTarget(target string) hint {
-	var h hint
-	if target == "" {
-		return 0
-	}
-	a := target[0]
-	for i := 1; i < len(target); i++ {
-		b := target[i]
-		h |= pairHint(a, b)
-		a = b
-	}
-	return h
-}
-
-// longest returns the sorted rule that decides on path, nil if none matches.
-func (p *Policy) longest(sorted span, path string) *rule {
-	from, to := sorted.from, sorted.to
-	for from < to {
-		middle := (from + to) / 2
-		if p.headOf(&p.rules[middle]) <= path {
-			from = middle + 1
-		} else {
-			to = middle
-		}
-	}
-	if from == sorted.from {
-		return nil
-	}
-	r := &p.rules[from-1]
-	common := commonPrefix(p.headOf(r), path)
-	for {
-		if int(r.headLen) <= common && (r.shape == prefix || int(r.headLen) == len(path)) {
-			return r
-		}
-		if r.parent == 0 {
-			return nil
-		}
-		r = &p.rules[r.parent-1]
-	}
-}
-
-func commonPrefix(a, b string) int {
-	n := min(len(a), len(b))
-	if strings.HasPrefix(b, a) {
-		return n
-	}
-	for i := range n {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return n
 }

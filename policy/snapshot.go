@@ -88,12 +88,13 @@ var everyone = []string{global}
 // robots.txt is unavailable, and disallowed if it is unreachable and there are
 // no rules to use on. Nothing is allowed without a Snapshot, that is by nil,
 // nor by one that claims to have rules and has none.
-func (s *Snapshot) Decide(t Tokens, target string) Decision {
+func (s *Snapshot) Decide(t Tokens, target string) (d Decision) {
 	if s == nil {
 		return Decision{Reason: ReasonUnreachable}
 	}
 	target = withSlash(target)
-	path := normaliseTarget(target)
+	var buffer pathBuffer
+	path := normaliseTarget(target, &buffer)
 	switch {
 	case path == robotsTxt:
 		return Decision{Allowed: true, Reason: ReasonRobotsTxt}
@@ -104,30 +105,36 @@ func (s *Snapshot) Decide(t Tokens, target string) Decision {
 	case s.Rules == nil:
 		return Decision{Reason: ReasonUnreachable}
 	}
-	received := s.Rules.decideTokens(t, target, path, comparePlain)
-	if !received.Allowed {
-		return received
+	s.Rules.decideTokens(&d, t, target, path, comparePlain)
+	if d.Allowed {
+		s.Rules.decideForms(&d, t, target)
 	}
-	if hasForms(target, s.Rules.queries) {
-		for _, f := range forms(target, s.Rules.queries) {
-			if d := s.Rules.decideTokens(t, f.target, f.target, f.comparison); !d.Allowed {
-				d.Form = f.target
-				return d
-			}
-		}
+	if d.Allowed {
+		s.Rules.decideByOthers(&d, t, target)
 	}
-	if d, ok := s.Rules.disallowedByOthers(t, target); ok {
-		return d
-	}
-	return received
+	return d
 }
 
-// disallowedByOthers returns the first decision by which another dialect
-// disallows target or a form of it; false if there is none, as always unless
-// the rules were compiled with Options.Cautious.
-func (p *Policy) disallowedByOthers(t Tokens, target string) (Decision, bool) {
+// decideForms replaces d if a form of the target is disallowed.
+func (p *Policy) decideForms(d *Decision, t Tokens, target string) {
+	if !hasForms(target, p.queries) {
+		return
+	}
+	for _, f := range forms(target, p.queries) {
+		var next Decision
+		if p.decideTokens(&next, t, f.target, f.target, f.comparison); !next.Allowed {
+			next.Form = f.target
+			*d = next
+			return
+		}
+	}
+}
+
+// decideByOthers replaces d if another dialect disallows the target or a form of
+// it. There are others only if the rules were compiled with Options.Cautious.
+func (p *Policy) decideByOthers(d *Decision, t Tokens, target string) {
 	if p.others == nil {
-		return Decision{}, false
+		return
 	}
 	targets := []string{target}
 	for _, f := range forms(target, p.queries) {
@@ -135,24 +142,25 @@ func (p *Policy) disallowedByOthers(t Tokens, target string) (Decision, bool) {
 	}
 	for _, other := range p.others {
 		for i, target := range targets {
-			d := other.decideAgents(t, target)
-			if d.Allowed {
+			next := other.decideAgents(t, target)
+			if next.Allowed {
 				continue
 			}
 			if i > 0 {
-				d.Form = target
+				next.Form = target
 			}
-			return d, true
+			*d = next
+			return
 		}
 	}
-	return Decision{}, false
 }
 
 // decideAgents is what the dialect of p says to a client.
-func (p *Policy) decideAgents(t Tokens, target string) Decision {
+func (p *Policy) decideAgents(t Tokens, target string) (d Decision) {
 	switch p.dialect.choice {
 	case everyEqual:
-		return p.decideTokens(t, target, p.dialect.comparable(target), comparePlain)
+		p.decideTokens(&d, t, target, p.dialect.comparable(target, new(pathBuffer)), comparePlain)
+		return d
 	case firstWithin:
 		if len(t.Fields) > 0 {
 			return p.Decide(t.Fields, target)
@@ -161,29 +169,28 @@ func (p *Policy) decideAgents(t Tokens, target string) Decision {
 	return p.Decide(t.Main, target)
 }
 
-// decideTokens returns the first decision that disallows, else that for the
-// first main token.
-func (p *Policy) decideTokens(t Tokens, target, path string, c comparison) Decision {
+// decideTokens fills the zero Decision d with the first decision that disallows,
+// else with that for the first main token.
+func (p *Policy) decideTokens(d *Decision, t Tokens, target, path string, c comparison) {
 	main := t.Main
 	if len(main) == 0 {
 		main = everyone
 	}
-	first := p.decide(main[:1], target, path, c)
-	if !first.Allowed {
-		return first
+	p.decide(d, main[:1], target, path, c)
+	for i := 1; i < len(main) && d.Allowed; i++ {
+		p.restrict(d, main[i:i+1], target, path, c)
 	}
-	for i := 1; i < len(main); i++ {
-		if d := p.decide(main[i:i+1], target, path, c); !d.Allowed {
-			return d
+	for i := 0; i < len(t.Also) && d.Allowed; i++ {
+		if p.tokenNamed(t.Also[i]).isNamed() {
+			p.restrict(d, t.Also[i:i+1], target, path, c)
 		}
 	}
-	for i, token := range t.Also {
-		if !p.Names(token) {
-			continue
-		}
-		if d := p.decide(t.Also[i:i+1], target, path, c); !d.Allowed {
-			return d
-		}
+}
+
+// restrict replaces d if the tokens are disallowed.
+func (p *Policy) restrict(d *Decision, tokens []string, target, path string, c comparison) {
+	var next Decision
+	if p.decide(&next, tokens, target, path, c); !next.Allowed {
+		*d = next
 	}
-	return first
 }

@@ -46,7 +46,7 @@ func ParseCrawlDelay(value string) (time.Duration, error) {
 type Rate struct {
 	Requests int           // at least 1
 	Per      time.Duration // at least a second, at most a day
-	Window   Hours     // when it holds; the zero Hours is always
+	Window   Hours         // when it holds; the zero Hours is always
 }
 
 // ParseRequestRate reads the value of a Request-rate record: requests, '/',

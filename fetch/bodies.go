@@ -11,11 +11,18 @@ import (
 // the table. Measured.
 const bodyCost = 320
 
+// bodyKey is what a compiled robots.txt depends on. The rest of policy.Options
+// is the same for all that a Fetcher compiles.
+type bodyKey struct {
+	sum     [sha256.Size]byte // of its octets
+	decoded bool              // policy.Options.Decoded
+}
+
 // body is a compiled robots.txt under the hash of its octets. Many origins
 // have the same file (of a platform, of a framework, an empty one): it is
 // compiled and kept once.
 type body struct {
-	sum   [sha256.Size]byte
+	key   bodyKey
 	rules *policy.Policy
 	size  int64 // charged, once
 	held  int   // entries in memory that refer to it; guarded by bodies.mu
@@ -26,21 +33,21 @@ type body struct {
 // memory tier must know at once what dropping an entry has freed.
 type bodies struct {
 	mu    sync.Mutex
-	bySum map[[sha256.Size]byte]*body
+	byKey map[bodyKey]*body
 }
 
-// share returns the body with these octets, compiled now if it is new. It is
+// share returns the body with these octets, compiled as o says, now if it is new. It is
 // in the table once an entry holds it.
-func (b *bodies) share(octets []byte, limit int) *body {
-	sum := sha256.Sum256(octets)
+func (b *bodies) share(octets []byte, o policy.Options) *body {
+	key := bodyKey{sha256.Sum256(octets), o.Decoded}
 	b.mu.Lock()
-	known := b.bySum[sum]
+	known := b.byKey[key]
 	b.mu.Unlock()
 	if known != nil {
 		return known
 	}
-	rules := policy.Compile(octets, policy.Options{Limit: limit})
-	return &body{sum: sum, rules: rules, size: int64(rules.Size()) + bodyCost}
+	rules := policy.Compile(octets, o)
+	return &body{key: key, rules: rules, size: int64(rules.Size()) + bodyCost}
 }
 
 // hold counts an entry that refers to a body. It returns the body in the
@@ -49,9 +56,9 @@ func (b *bodies) share(octets []byte, limit int) *body {
 func (b *bodies) hold(want *body) (have *body, charged int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if have = b.bySum[want.sum]; have == nil {
+	if have = b.byKey[want.key]; have == nil {
 		have, charged = want, want.size
-		b.bySum[want.sum] = want
+		b.byKey[want.key] = want
 	}
 	have.held++
 	return have, charged
@@ -64,7 +71,7 @@ func (b *bodies) release(held []*body) (freed int64) {
 	for _, x := range held {
 		x.held--
 		if x.held == 0 {
-			delete(b.bySum, x.sum)
+			delete(b.byKey, x.key)
 			freed += x.size
 		}
 	}
@@ -74,5 +81,5 @@ func (b *bodies) release(held []*body) (freed int64) {
 func (b *bodies) count() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.bySum)
+	return len(b.byKey)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"strings"
 )
@@ -30,6 +31,13 @@ func readBody(resp *http.Response, limit int) ([]byte, error) {
 // one make a list, which is no coding that we know.
 func codingOf(h http.Header) string {
 	return strings.ToLower(strings.TrimSpace(strings.Join(h.Values("Content-Encoding"), ", ")))
+}
+
+// declaresUTF8 reports whether the Content-Type says that the body is in UTF-8
+// (RFC 9110 §8.3).
+func declaresUTF8(h http.Header) bool {
+	_, params, err := mime.ParseMediaType(h.Get("Content-Type"))
+	return err == nil && strings.EqualFold(params["charset"], "utf-8")
 }
 
 func readUpTo(r io.Reader, n int) ([]byte, error) {

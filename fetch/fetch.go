@@ -109,6 +109,15 @@ type Config struct {
 	// wait; one that nobody waits for any more is not begun.
 	Concurrency int
 
+	// Cautious has each robots.txt compiled with policy.Options.Cautious, and
+	// sets policy.Snapshot.Cautious: what any dialect disallows is disallowed.
+	// It takes several times the time and memory.
+	Cautious bool
+
+	// KeepBodies sets policy.Snapshot.Body, for those who look at the file
+	// itself: the body as read, at most one octet more than Limit.
+	KeepBodies bool
+
 	// Observe is told what happens.
 	Observe Observer
 }
@@ -121,6 +130,8 @@ type Fetcher struct {
 	memory    *memory
 	flights   *flights
 	timeout   time.Duration
+	cautious  bool
+	keep      bool // bodies
 	observe   Observer
 }
 
@@ -148,10 +159,12 @@ func New(c Config) *Fetcher {
 			retryMin: retryMin,
 			retryMax: max(orDefault(c.RetryMax, DefaultRetryMax), retryMin),
 		},
-		memory:  newMemory(orDefault(c.MemoryBytes, DefaultMemoryBytes), c.Observe.evicted),
-		flights: newFlights(orDefault(c.Concurrency, DefaultConcurrency)),
-		timeout: orDefault(c.Timeout, DefaultTimeout),
-		observe: c.Observe,
+		memory:   newMemory(orDefault(c.MemoryBytes, DefaultMemoryBytes), c.Observe.evicted),
+		flights:  newFlights(orDefault(c.Concurrency, DefaultConcurrency)),
+		timeout:  orDefault(c.Timeout, DefaultTimeout),
+		cautious: c.Cautious,
+		keep:     c.KeepBodies,
+		observe:  c.Observe,
 	}
 }
 
@@ -241,7 +254,7 @@ func (f *Fetcher) obtain(fl *flight, o origin.Origin) *policy.Snapshot {
 	defer cancel()
 	a := f.ask(ctx, o)
 	now := time.Now()
-	e := f.lifetimes.next(prev, o.RobotsURL(), a, now, rand.Float64())
+	e := f.next(prev, o, a, now, rand.Float64())
 	remember := !ours(a.err)
 	if remember {
 		f.memory.put(o, e)
@@ -261,8 +274,19 @@ func (f *Fetcher) obtain(fl *flight, o origin.Origin) *policy.Snapshot {
 // failed returns a snapshot of o for a fault of heed's own. It is not
 // remembered, but what is remembered is used on as for any other failure.
 func (f *Fetcher) failed(o origin.Origin, err error) *policy.Snapshot {
-	e := f.lifetimes.next(f.memory.get(o), o.RobotsURL(), unreachable(err), time.Now(), 0)
+	e := f.next(f.memory.get(o), o, unreachable(err), time.Now(), 0)
 	return &e.snapshot
+}
+
+// next returns what is known of o after a, see lifetimes.next, in a snapshot of
+// the kind that this Fetcher makes.
+func (f *Fetcher) next(prev *entry, o origin.Origin, a answer, now time.Time, jitter float64) *entry {
+	e := f.lifetimes.next(prev, o.RobotsURL(), a, now, jitter)
+	e.snapshot.Cautious = f.cautious
+	if f.keep && a.access == policy.Successful {
+		e.snapshot.Body = a.octets
+	}
+	return e
 }
 
 // ask retrieves and compiles. A panic in either, or in the transport, is a
@@ -276,7 +300,11 @@ func (f *Fetcher) ask(ctx context.Context, o origin.Origin) (a answer) {
 	}()
 	a = f.retriever.retrieve(ctx, o)
 	if a.access == policy.Successful {
-		a.body = f.memory.bodies.share(a.octets, f.retriever.limit)
+		a.body = f.memory.bodies.share(a.octets, policy.Options{
+			Limit:    f.retriever.limit,
+			Cautious: f.cautious,
+			Decoded:  f.cautious && a.utf8, // else nobody looks at it, and equal bodies would be kept twice
+		})
 	}
 	return a
 }

@@ -95,7 +95,7 @@ func (l lifetimes) unreachable(e, prev *entry, a answer, now time.Time, jitter f
 	}
 	e.body = prev.body
 	s.Rules, s.Fetched, s.FreshUntil = old.Rules, old.Fetched, old.FreshUntil
-	s.Size, s.Truncated = old.Size, old.Truncated
+	s.Size, s.Truncated, s.Body = old.Size, old.Truncated, old.Body
 	s.StaleSince = old.FreshUntil
 }
 
@@ -103,7 +103,7 @@ func (l lifetimes) unreachable(e, prev *entry, a answer, now time.Time, jitter f
 // the pause before the next attempt lasts on.
 func (e *entry) withoutRules() *entry {
 	s := e.snapshot
-	s.Rules, s.Size, s.Truncated = nil, 0, false
+	s.Rules, s.Size, s.Truncated, s.Body = nil, 0, false, nil
 	s.Fetched, s.FreshUntil, s.StaleSince = time.Time{}, time.Time{}, time.Time{}
 	return &entry{snapshot: s, until: e.retry, retry: e.retry}
 }

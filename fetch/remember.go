@@ -88,7 +88,7 @@ func place(o origin.Origin) (kind int, key string) {
 func newMemory(octets int64, evicted func(int, int64)) *memory {
 	m := &memory{seed: maphash.MakeSeed(), max: octets, evicted: evicted}
 	m.mark.Store(octets / 2)
-	m.bodies.bySum = make(map[[32]byte]*body)
+	m.bodies.byKey = make(map[bodyKey]*body)
 	for i := range m.shards {
 		m.shards[i].now.Store(&generations{young: newGeneration(), old: newGeneration()})
 	}
@@ -249,7 +249,7 @@ func (m *memory) origins() int {
 
 // costOf is the memory of an entry without its body, approximately.
 func costOf(e *entry, key string) int {
-	n := entryCost + len(key) + len(e.snapshot.URL) + len(e.snapshot.Err)
+	n := entryCost + len(key) + len(e.snapshot.URL) + len(e.snapshot.Err) + len(e.snapshot.Body)
 	for _, hop := range e.snapshot.Hops {
 		n += len(hop) + 16
 	}

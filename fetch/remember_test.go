@@ -18,7 +18,7 @@ import (
 // filled is an entry as a successful fetch makes it.
 func filled(m *memory, o origin.Origin, octets string) *entry {
 	l := lifetimes{freshFor: time.Hour, staleFor: time.Hour, retryMin: time.Minute, retryMax: time.Hour}
-	a := answer{access: policy.Successful, status: 200, octets: []byte(octets), body: m.bodies.share([]byte(octets), 0)}
+	a := answer{access: policy.Successful, status: 200, octets: []byte(octets), body: m.bodies.share([]byte(octets), policy.Options{})}
 	return l.next(nil, o.RobotsURL(), a, time.Now(), 0)
 }
 
@@ -44,12 +44,12 @@ func audit(t *testing.T, m *memory) {
 	}
 	for b, n := range held {
 		octets += b.size
-		if b.held != n || m.bodies.bySum[b.sum] != b {
-			t.Errorf("a body is held %d times, counted %d times, in the table %v", n, b.held, m.bodies.bySum[b.sum] == b)
+		if b.held != n || m.bodies.byKey[b.key] != b {
+			t.Errorf("a body is held %d times, counted %d times, in the table %v", n, b.held, m.bodies.byKey[b.key] == b)
 		}
 	}
-	if len(held) != len(m.bodies.bySum) {
-		t.Errorf("%d bodies held, %d in the table", len(held), len(m.bodies.bySum))
+	if len(held) != len(m.bodies.byKey) {
+		t.Errorf("%d bodies held, %d in the table", len(held), len(m.bodies.byKey))
 	}
 	if used := m.used.Load(); used != octets {
 		t.Errorf("%d octets charged, %d there", used, octets)

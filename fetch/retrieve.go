@@ -26,6 +26,7 @@ type answer struct {
 	status     int           // HTTP status last obtained, 0 if none
 	hops       []string      // URLs redirected to
 	octets     []byte        // the decoded body, at most limit+1, when successful
+	utf8       bool          // they were declared to be UTF-8
 	body       *body         // octets compiled
 	retryAfter time.Duration // what an unreachable origin asked for, 0 if nothing
 	err        error         // why the origin is unreachable, else nil
@@ -147,7 +148,7 @@ func (r *retriever) take(resp *http.Response, at *url.URL, a *answer) (*url.URL,
 		if err != nil {
 			return nil, err
 		}
-		a.access, a.octets = policy.Successful, octets
+		a.access, a.octets, a.utf8 = policy.Successful, octets, declaresUTF8(resp.Header)
 		return nil, nil
 	case isRedirect(code):
 		return target(at, resp)

@@ -2,15 +2,19 @@ package policy
 
 import (
 	"bytes"
+	"slices"
+	"sync"
 )
 
 // Compile reads the body of a robots.txt. It never fails: lines that cannot be
 // understood are passed over. The Policy does not refer to body.
 func Compile(body []byte, o Options) *Policy {
 	body, truncated := cut(body, o.limit())
-	p := &Policy{dialect: o.Dialect, truncated: truncated}
-	c := compiler{policy: p, body: p.dialect.decodeBody(body, o.Decoded)}
-	lines := tokenize(c.body, p.dialect.reading, p.dialect.keys)
+	c := compilers.Get().(*compiler)
+	c.policy.dialect = o.Dialect
+	c.policy.truncated = truncated
+	c.body = o.Dialect.decodeBody(body, o.Decoded)
+	lines := tokenize(c.body, o.Dialect.reading, o.Dialect.keys)
 	for {
 		line, ok := lines.next()
 		if !ok {
@@ -19,9 +23,45 @@ func Compile(body []byte, o Options) *Policy {
 		c.take(line)
 	}
 	c.finish()
+	p := c.release()
 	if o.Cautious {
 		p.compileOthers(body, o)
 	}
+	return p
+}
+
+// compilers keeps what compilers write into, so that a Policy is put together
+// without growing piece by piece.
+var compilers = sync.Pool{New: func() any { return &compiler{policy: new(Policy)} }}
+
+// release returns the Policy, in memory of its own and of just the size it
+// needs, and gives the compiler back.
+func (c *compiler) release() *Policy {
+	const most = 4 << 20 // octets of text that a compiler may keep
+	p := new(Policy)
+	*p = *c.policy
+	p.text = string(c.text)
+	p.rules = slices.Clone(p.rules)
+	p.sets = slices.Clone(p.sets)
+	p.keys = slices.Clone(p.keys)
+	p.hints = slices.Clone(p.hints)
+	p.groups = slices.Clone(p.groups)
+	p.mentions = slices.Clone(p.mentions)
+	p.named = slices.Clone(p.named)
+	p.records = slices.Clone(p.records)
+	if cap(c.text) > most {
+		return p
+	}
+	old := c.policy
+	*old = Policy{
+		rules: old.rules[:0], sets: old.sets[:0], keys: old.keys[:0], hints: old.hints[:0],
+		groups: old.groups[:0], mentions: old.mentions[:0], named: old.named[:0], records: old.records[:0],
+	}
+	*c = compiler{
+		policy: old, text: c.text[:0], rules: c.rules[:0], ofGroup: c.ofGroup[:0], tokens: c.tokens[:0],
+		items: c.items[:0], ordered: c.ordered[:0], ancestors: c.ancestors[:0],
+	}
+	compilers.Put(c)
 	return p
 }
 
@@ -47,8 +87,14 @@ type compiler struct {
 	ofGroup  []span  // the rules of each group
 	tokens   []named // the names that are looked up, in file order
 	state    compilerState
+	escapes  bool            // a pattern has one
 	merged   map[string]pair // the sets of groups that were merged
 	mergable int             // how many more rules may be kept twice
+
+	// what is written while a set is made
+	items     []item
+	ordered   []rule
+	ancestors []uint32
 }
 
 // named is a token in lower case, or "*", and the mention that it comes from.
@@ -196,27 +242,44 @@ func (e emptyRule) verdict() (allow, ok bool) { return e == allowsAll, e != deci
 
 // addRule adds a rule with the given pattern, unless nothing can match it.
 func (c *compiler) addRule(l Line, pattern []byte, allow bool) {
+	d := &c.policy.dialect
+	value := l.Value.Of(c.body)
 	before := len(c.text)
-	r := rule{line: uint32(l.Number), allow: allow, text: uint32(before)}
 	c.text = append(c.text, writtenKey(l.Kind)...)
 	written := len(c.text)
-	c.text = append(c.text, l.Value.Of(c.body)...)
-	r.textLen = uint16(len(c.text) - before)
-	r.pattern = uint32(len(c.text))
-	text, ok := c.policy.dialect.appendPattern(c.text, pattern)
-	c.text = text
-	normal := text[r.pattern:]
-	if !ok || !c.policy.dialect.canMatch(normal, len(pattern) == 0) {
+	c.text = append(c.text, value...)
+	r := rule{line: uint32(l.Number), allow: allow, text: uint32(before), textLen: uint16(len(c.text) - before)}
+	if isPlainPattern(pattern) && len(pattern) == len(value) {
+		r.pattern = uint32(written) // it is there already
+	} else {
+		r.pattern = uint32(len(c.text))
+		c.escapes = true
+		text, ok := d.appendPattern(c.text, pattern)
+		if c.text = text; !ok {
+			c.text = text[:before]
+			return
+		}
+	}
+	compared := c.text[r.pattern:]
+	if !d.canMatch(compared, len(pattern) == 0) {
 		c.text = c.text[:before]
 		return
 	}
-	c.policy.dialect.measure(&r, normal)
-	if string(normal) == string(text[written:r.pattern]) {
-		c.text = text[:r.pattern] // it is there once already
-		r.pattern = uint32(written)
-	}
+	d.measure(&r, compared)
 	c.rules = append(c.rules, r)
 	c.ofGroup[len(c.ofGroup)-1].to++
+}
+
+// isPlainPattern tells whether a pattern is, in every dialect, compared as it is
+// written.
+func isPlainPattern(pattern []byte) bool {
+	pattern = bytes.TrimSuffix(pattern, []byte("$"))
+	for _, c := range pattern {
+		if !plain[c] && c != '*' {
+			return false
+		}
+	}
+	return true
 }
 
 // writtenKey is how a rule starts when it is shown.

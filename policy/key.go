@@ -78,6 +78,11 @@ var lenient = []struct {
 
 func (s keySet) kindOf(key []byte) Kind {
 	if s == lenientKeys {
+		switch lower(key[0]) {
+		case 'a', 'd', 's', 'u':
+		default:
+			return kindNamed(key, CrawlDelay) // none of them starts otherwise
+		}
 		for i := range lenient {
 			if hasPrefixFold(key, lenient[i].prefix) {
 				return lenient[i].kind

@@ -20,24 +20,6 @@ func keyOf[T string | []byte](text T) key {
 	return k
 }
 
-// addKeys adds the keys of sorted rules, and returns what they have in common
-// and where the keys are.
-func (c *compiler) addKeys(sorted span) (common, at uint32) {
-	p := c.policy
-	rules := p.rules[sorted.from:sorted.to]
-	at = uint32(len(p.keys))
-	if len(rules) == 0 {
-		return 0, at
-	}
-	// What the first and the last have in common, all between them have.
-	first, last := c.headOf(&rules[0]), c.headOf(&rules[len(rules)-1])
-	common = uint32(commonPrefix(first, last))
-	for i := range rules {
-		p.keys = append(p.keys, keyOf(c.headOf(&rules[i])[common:]))
-	}
-	return common, at
-}
-
 // longest returns the sorted rule of a set that decides on path, nil if none
 // matches.
 func (p *Policy) longest(s *set, path string) *rule {

@@ -43,25 +43,21 @@ func (c *compiler) finish() {
 		c.indexTokens()
 	} else {
 		for g := range p.groups {
-			p.groups[g].rules = c.setOf([]uint32{uint32(g)})
+			p.groups[g].rules = c.setOf(c.rulesOf(uint32(g)))
 		}
 	}
-	p.text = string(c.text)
-	p.rules = slices.Clip(p.rules)
-	p.sets = slices.Clip(p.sets)
-	p.keys = slices.Clip(p.keys)
-	p.hints = slices.Clip(p.hints)
-	p.groups = slices.Clip(p.groups)
-	p.mentions = slices.Clip(p.mentions)
-	p.records = slices.Clip(p.records)
 }
 
 // indexTokens makes the groups of each token findable by it.
 func (c *compiler) indexTokens() {
 	p := c.policy
 	nameOf := func(n named) []byte { return n.token.Of(c.text) }
-	slices.SortStableFunc(c.tokens, func(a, b named) int { return bytes.Compare(nameOf(a), nameOf(b)) })
-	p.named = make([]uint32, 0, len(c.tokens))
+	slices.SortFunc(c.tokens, func(a, b named) int {
+		if n := bytes.Compare(nameOf(a), nameOf(b)); n != 0 {
+			return n
+		}
+		return cmp.Compare(a.mention, b.mention)
+	})
 	var groups []uint32
 	for i := 0; i < len(c.tokens); {
 		name := nameOf(c.tokens[i])
@@ -86,7 +82,6 @@ func (c *compiler) indexTokens() {
 		p.tokens[string(name)] = t
 		p.nameHints |= nameHint(string(name))
 	}
-	p.named = slices.Clip(p.named)
 }
 
 // lookIn returns the set to look in for a token of these groups, or none if
@@ -112,7 +107,11 @@ func (c *compiler) lookIn(groups []uint32) pair {
 		return pair{}
 	}
 	c.mergable -= rules
-	at := c.setOf(groups)
+	merging := make([]rule, 0, rules)
+	for _, g := range groups {
+		merging = append(merging, c.rulesOf(g)...)
+	}
+	at := c.setOf(merging)
 	if c.merged == nil {
 		c.merged = make(map[string]pair)
 	}
@@ -124,19 +123,18 @@ func (c *compiler) lookIn(groups []uint32) pair {
 func (c *compiler) ownSet(g uint32) pair {
 	own := &c.policy.groups[g].rules
 	if *own == (pair{}) {
-		*own = c.setOf([]uint32{g})
+		*own = c.setOf(c.rulesOf(g))
 	}
 	return *own
 }
 
-// setOf makes the sets of the rules of groups.
-func (c *compiler) setOf(groups []uint32) pair {
-	var rules []rule
-	for _, g := range groups {
-		rules = append(rules, c.rules[c.ofGroup[g].from:c.ofGroup[g].to]...)
-	}
-	decoded := c.decodeQueries(rules)
+// rulesOf returns the rules of a group, in file order.
+func (c *compiler) rulesOf(g uint32) []rule { return c.rules[c.ofGroup[g].from:c.ofGroup[g].to] }
+
+// setOf makes the sets of rules.
+func (c *compiler) setOf(rules []rule) pair {
 	at := c.addSet(rules)
+	decoded := c.decodeQueries(rules)
 	if decoded == nil {
 		return pair{at, at}
 	}
@@ -147,7 +145,7 @@ func (c *compiler) setOf(groups []uint32) pair {
 // decodeQueries returns rules with the query of their patterns decoded, nil if
 // that changes none or is not done.
 func (c *compiler) decodeQueries(rules []rule) []rule {
-	if c.policy.dialect.escapes != normalised || !slices.ContainsFunc(rules, c.hasEscapedQuery) {
+	if !c.escapes || !slices.ContainsFunc(rules, c.hasEscapedQuery) {
 		return nil
 	}
 	decoded := slices.Clone(rules)
@@ -177,27 +175,26 @@ func (c *compiler) headOf(r *rule) []byte {
 	return c.text[r.pattern : r.pattern+uint32(r.headLen)]
 }
 
-// addSet makes a set and returns its place. It changes the order of rules.
+// addSet makes a set of rules and returns its place.
 func (c *compiler) addSet(rules []rule) uint32 {
 	p := c.policy
 	if len(p.sets) == 0 {
 		p.sets = append(p.sets, set{}) // so that no place is 0, which stands for none
 	}
-	ordered := rules
 	var s set
+	s.keys = uint32(len(p.keys))
+	s.hints = uint32(len(p.hints))
+	s.sorted.from = uint32(len(p.rules))
+	ordered := rules
 	if p.dialect.precedence != firstInFile {
-		slices.SortFunc(rules, c.byShape)
-		n, _ := slices.BinarySearchFunc(rules, patterns, func(r rule, s shape) int {
-			return cmp.Compare(min(r.shape, exact+1), s)
-		})
-		s.sorted = c.addSorted(rules[:n])
-		s.common, s.keys = c.addKeys(s.sorted)
-		ordered = rules[n:]
+		ordered = c.split(rules)
+		s.common = c.sort(rules)
+		c.addSorted(rules)
 	}
-	s.ordered.from = uint32(len(p.rules))
+	s.sorted.to = uint32(len(p.rules))
+	s.ordered.from = s.sorted.to
 	p.rules = append(p.rules, ordered...)
 	s.ordered.to = uint32(len(p.rules))
-	s.hints = uint32(len(p.hints))
 	if len(ordered) >= fewPatterns && p.dialect.precedence != firstInFile {
 		for i := range ordered {
 			p.hints = append(p.hints, hintOf(c.patternOf(&ordered[i])))
@@ -207,51 +204,90 @@ func (c *compiler) addSet(rules []rule) uint32 {
 	return uint32(len(p.sets) - 1)
 }
 
-// byShape puts the rules that are sorted by their head first, and for the same
-// head those before "$" that do not end with it; then the others as they
-// decide.
-func (c *compiler) byShape(a, b rule) int {
-	if (a.shape == patterns) != (b.shape == patterns) {
-		return cmp.Compare(a.shape, b.shape)
-	}
-	if a.shape == patterns {
-		return c.policy.dialect.precedence.compare(&a, &b)
-	}
-	if n := bytes.Compare(c.headOf(&a), c.headOf(&b)); n != 0 {
-		return n
-	}
-	if a.shape != b.shape {
-		return cmp.Compare(a.shape, b.shape)
-	}
-	return c.policy.dialect.precedence.compare(&a, &b)
+// item is a rule that is to be sorted.
+type item struct {
+	key  key
+	rule uint32 // its place among those that are sorted
 }
 
-// addSorted adds the rules that can ever decide to the policy, each with its
-// parent.
-func (c *compiler) addSorted(rules []rule) span {
-	p := c.policy
-	from := uint32(len(p.rules))
-	var ancestors []uint32 // of the rule to come, as places in p.rules
+// split makes items of the rules that are sorted by their head, and returns the
+// others in the order in which they decide.
+func (c *compiler) split(rules []rule) []rule {
+	c.items, c.ordered = c.items[:0], c.ordered[:0]
 	for i := range rules {
-		r := &rules[i]
-		for len(ancestors) > 0 && !bytes.HasPrefix(c.headOf(r), c.headOf(&p.rules[ancestors[len(ancestors)-1]])) {
-			ancestors = ancestors[:len(ancestors)-1]
+		if rules[i].shape == patterns {
+			c.ordered = append(c.ordered, rules[i])
+		} else {
+			c.items = append(c.items, item{rule: uint32(i)})
 		}
-		if i > 0 && r.shape == exact && rules[i-1].shape == exact && bytes.Equal(c.headOf(r), c.headOf(&rules[i-1])) {
+	}
+	precedence := c.policy.dialect.precedence
+	slices.SortFunc(c.ordered, func(a, b rule) int { return precedence.compare(&a, &b) })
+	return c.ordered
+}
+
+// sort puts the items in the order of their heads, where one before "$" comes
+// after those that do not end with it, and equal ones in the order in which they
+// decide. It returns how many octets all heads start with alike.
+func (c *compiler) sort(rules []rule) (common uint32) {
+	if len(c.items) == 0 {
+		return 0
+	}
+	first := c.headOf(&rules[c.items[0].rule])
+	for _, it := range c.items[1:] {
+		first = first[:commonPrefix(first, c.headOf(&rules[it.rule]))]
+	}
+	for i := range c.items {
+		it := &c.items[i]
+		it.key = keyOf(c.headOf(&rules[it.rule])[len(first):])
+	}
+	precedence := c.policy.dialect.precedence
+	slices.SortFunc(c.items, func(x, y item) int {
+		if x.key != y.key {
+			return cmp.Compare(x.key, y.key)
+		}
+		a, b := &rules[x.rule], &rules[y.rule]
+		if n := bytes.Compare(c.headOf(a), c.headOf(b)); n != 0 {
+			return n
+		}
+		if a.shape != b.shape {
+			return cmp.Compare(a.shape, b.shape)
+		}
+		return precedence.compare(a, b)
+	})
+	return uint32(len(first))
+}
+
+// addSorted adds the items that can ever decide to the policy, each with its key
+// and its parent.
+func (c *compiler) addSorted(rules []rule) {
+	p := c.policy
+	c.ancestors = c.ancestors[:0] // of the rule to come, as places in p.rules
+	var before *rule              // that was sorted right before
+	for _, it := range c.items {
+		r := &rules[it.rule]
+		head := c.headOf(r)
+		repeats := before != nil && before.shape == exact && r.shape == exact && bytes.Equal(head, c.headOf(before))
+		before = r
+		if repeats {
 			continue // the one before matches the same, and decides
 		}
-		r.parent = 0
-		if len(ancestors) > 0 {
-			last := ancestors[len(ancestors)-1]
+		for len(c.ancestors) > 0 && !bytes.HasPrefix(head, c.headOf(&p.rules[c.ancestors[len(c.ancestors)-1]])) {
+			c.ancestors = c.ancestors[:len(c.ancestors)-1]
+		}
+		parent := uint32(0)
+		if len(c.ancestors) > 0 {
+			last := c.ancestors[len(c.ancestors)-1]
 			if p.dialect.precedence.compare(&p.rules[last], r) < 0 {
 				continue // whatever it matches, its ancestor decides
 			}
-			r.parent = last + 1
+			parent = last + 1
 		}
 		if r.shape == prefix {
-			ancestors = append(ancestors, uint32(len(p.rules)))
+			c.ancestors = append(c.ancestors, uint32(len(p.rules)))
 		}
 		p.rules = append(p.rules, *r)
+		p.rules[len(p.rules)-1].parent = parent
+		p.keys = append(p.keys, it.key)
 	}
-	return span{from, uint32(len(p.rules))}
 }

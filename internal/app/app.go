@@ -76,7 +76,9 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 		RobotsOrigins: func() int { return a.fetcher.Stats().Origins },
 		RobotsBytes:   func() int64 { return a.fetcher.Stats().Octets },
 	})
-	a.fetcher = newFetcher(c, dialer, roots, o.Version, m.Fetches())
+	robots := fetcherConfig(c, dialer, roots, o.Version)
+	robots.Observe = m.Fetches()
+	a.fetcher = fetch.New(robots)
 	a.proxy = proxy.New(proxyConfig(c, o.Version, a, dialer, roots, recent, recorder(o, m)))
 	a.admin = &http.Server{
 		Handler:           admin.New(admin.Config{Metrics: m.Handler(), Version: o.Version, Ready: a.ready}),

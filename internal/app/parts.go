@@ -23,6 +23,16 @@ import (
 // NewFetcher returns a fetcher for a command that wants robots.txt files and
 // no proxy. The caller closes it.
 func NewFetcher(c config.Config, version string) (*fetch.Fetcher, error) {
+	return commandFetcher(c, version, false)
+}
+
+// NewBodyFetcher is NewFetcher for a command that wants the files themselves,
+// too: the fetcher's snapshots have a Body.
+func NewBodyFetcher(c config.Config, version string) (*fetch.Fetcher, error) {
+	return commandFetcher(c, version, true)
+}
+
+func commandFetcher(c config.Config, version string, keepBodies bool) (*fetch.Fetcher, error) {
 	dialer, err := newDialer(c)
 	if err != nil {
 		return nil, err
@@ -31,7 +41,9 @@ func NewFetcher(c config.Config, version string) (*fetch.Fetcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newFetcher(c, dialer, roots, version, fetch.Observer{}), nil
+	f := fetcherConfig(c, dialer, roots, version)
+	f.KeepBodies = keepBodies
+	return fetch.New(f), nil
 }
 
 func newDialer(c config.Config) (*dial.Dialer, error) {
@@ -62,9 +74,9 @@ func upstreamRoots(path string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// newFetcher gives robots.txt its own connections: they carry nothing of a
+// fetcherConfig gives robots.txt its own connections: they carry nothing of a
 // client, and a client's requests cannot hold them.
-func newFetcher(c config.Config, d *dial.Dialer, roots *x509.CertPool, version string, o fetch.Observer) *fetch.Fetcher {
+func fetcherConfig(c config.Config, d *dial.Dialer, roots *x509.CertPool, version string) fetch.Config {
 	transport := &http.Transport{
 		DialContext:            d.DialContext,
 		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
@@ -76,7 +88,7 @@ func newFetcher(c config.Config, d *dial.Dialer, roots *x509.CertPool, version s
 		DisableCompression:     true,
 		ForceAttemptHTTP2:      true,
 	}
-	return fetch.New(fetch.Config{
+	return fetch.Config{
 		Transport:   transport,
 		UserAgent:   userAgent(version, c.Contact),
 		Limit:       int(c.Robots.Limit),
@@ -85,8 +97,8 @@ func newFetcher(c config.Config, d *dial.Dialer, roots *x509.CertPool, version s
 		StaleFor:    staleFor(c.Robots.StaleFor),
 		MemoryBytes: int64(c.Robots.Memory),
 		Concurrency: c.Robots.Concurrency,
-		Observe:     o,
-	})
+		Cautious:    c.Policy.Cautious,
+	}
 }
 
 // staleFor turns the configuration's "not at all" into the fetcher's: there 0

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"heed/internal/config"
+	"heed/internal/dial"
 	"heed/internal/origin"
 	"heed/proxy"
 )
@@ -64,6 +65,20 @@ func TestPortsAndClientsAreThoseOfTheConfiguration(t *testing.T) {
 	for a, want := range map[string]bool{"127.0.0.1": true, "::1": true, "10.1.2.3": true, "10.2.0.1": false, "2001:db8::1": false} {
 		if client(netip.MustParseAddr(a)) != want {
 			t.Errorf("client %s: %v", a, !want)
+		}
+	}
+}
+
+func TestRobotsTxtIsFetchedAsTheConfigurationSays(t *testing.T) {
+	for _, cautious := range []bool{false, true} {
+		c := config.Default()
+		c.Policy.Cautious = cautious
+		f := fetcherConfig(c, new(dial.Dialer), nil, "1.2.3")
+		if f.Cautious != cautious {
+			t.Errorf("policy.cautious: %v: the fetcher is told %v", cautious, f.Cautious)
+		}
+		if f.KeepBodies {
+			t.Error("heed serve would keep the bodies of all robots.txt files")
 		}
 	}
 }

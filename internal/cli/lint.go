@@ -132,7 +132,7 @@ func (c *lintCmd) fetch(cfg config.Config) (lintee, error) {
 	if err != nil {
 		return lintee{}, fmt.Errorf("%s: %w", visible(c.Path), err)
 	}
-	fetcher, err := app.NewFetcher(cfg, thisBuild().Version)
+	fetcher, err := app.NewBodyFetcher(cfg, thisBuild().Version)
 	if err != nil {
 		return lintee{}, err
 	}

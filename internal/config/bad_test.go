@@ -10,8 +10,8 @@ import (
 // the path of the file, DIR for its folder.
 var badFiles = []struct{ reason, file, fault string }{
 	// The form of the file.
-	{"a list where the keys belong", "- listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, timeouts, limits, log`},
-	{"one word", "listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, timeouts, limits, log`},
+	{"a list where the keys belong", "- listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, policy, timeouts, limits, log`},
+	{"one word", "listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, policy, timeouts, limits, log`},
 	{"a tab as indent", "robots:\n\ttimeout: 5s\n", `FILE:2: not YAML: found character '	' that cannot start any token; config.example.yaml shows the form`},
 	{"a quote that never ends", "contact: \"https://a.example\nlisten: x\n", `FILE:1: not YAML: could not find end character of double-quoted text; config.example.yaml shows the form`},
 	{"a bracket that never ends", "connect_ports: [80, 443\n", `FILE:1: not YAML: sequence end token ']' not found; config.example.yaml shows the form`},
@@ -21,7 +21,7 @@ var badFiles = []struct{ reason, file, fault string }{
 	{"a tag", "listen: !!str 127.0.0.1:1\n", `FILE:1: listen: anchors, aliases and tags are not read; write the value itself`},
 	{"a list as a key", "? [a]\n: b\n", `FILE:2: not YAML: found an invalid key for this map; config.example.yaml shows the form`},
 	{"octets that are no text", "\xff\xfe\x00l", `FILE: not UTF-8; save the file in that encoding`},
-	{"a number where a name belongs", "3128: listen\n", `FILE:1: 3128: no such key; the keys here are listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, timeouts, limits, log`},
+	{"a number where a name belongs", "3128: listen\n", `FILE:1: 3128: no such key; the keys here are listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, policy, timeouts, limits, log`},
 
 	// Keys.
 	{"a slip of the pen", "lisen: 127.0.0.1:3128\n", `FILE:1: lisen: no such key; did you mean "listen"?`},
@@ -44,6 +44,11 @@ var badFiles = []struct{ reason, file, fault string }{
 	{"one value where a list belongs", "connect_ports: 443\n", `FILE:1: connect_ports: not a list; write [a, b] or lines that begin with a dash`},
 	{"one value where a section belongs", "https: intercept\n", `FILE:1: https: not a section; write KEY: VALUE lines with the keys mode, exceptions`},
 	{"a word where a number belongs", "robots:\n  concurrency: many\n", `FILE:2: robots.concurrency: "many" is not a whole number; write for example 256`},
+	{"a word where true or false belongs", "policy:\n  cautious: yes\n", `FILE:2: policy.cautious: "yes" is neither true nor false`},
+	{"a capital letter", "policy:\n  cautious: True\n", `FILE:2: policy.cautious: "True" is neither true nor false`},
+	{"a number where true or false belongs", "policy:\n  cautious: 1\n", `FILE:2: policy.cautious: "1" is neither true nor false`},
+	{"nothing where true or false belongs", "policy:\n  cautious:\n", `FILE:2: policy.cautious: no value; write one, or leave the key out for the default`},
+	{"a value where the section belongs", "policy: cautious\n", `FILE:1: policy: not a section; write KEY: VALUE lines with the keys cautious`},
 	{"a fraction where a whole number belongs", "limits:\n  leaf_certificates: 1.5\n", `FILE:2: limits.leaf_certificates: "1.5" is not a whole number; write for example 256`},
 	{"a number without its unit of time", "robots:\n  timeout: 10\n", `FILE:2: robots.timeout: "10" is not a length of time; write for example 10s, 5m or 24h`},
 	{"a number without its unit of size", "robots:\n  limit: 512000\n", `FILE:2: robots.limit: "512000" is not a size; write for example 500KiB or 64MiB`},

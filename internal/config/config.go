@@ -42,6 +42,7 @@ type Config struct {
 	Upstream     Upstream         `yaml:"upstream"`
 	Clients      Clients          `yaml:"clients"`
 	Robots       Robots           `yaml:"robots"`
+	Policy       Policy           `yaml:"policy"`
 	Timeouts     Timeouts         `yaml:"timeouts"`
 	Limits       Limits           `yaml:"limits"`
 	Log          Log              `yaml:"log"`
@@ -89,6 +90,11 @@ type Robots struct {
 	Memory      Size     `yaml:"memory"`      // octets of snapshots kept
 	Wait        Duration `yaml:"wait"`        // how long a client is kept waiting for a robots.txt not yet known
 	Concurrency int      `yaml:"concurrency"` // fetches under way at once
+}
+
+// Policy is about how robots.txt is read.
+type Policy struct {
+	Cautious bool `yaml:"cautious"` // what any dialect disallows is denied, not only what RFC 9309 does
 }
 
 // Timeouts bound what heed waits for. None is 0.

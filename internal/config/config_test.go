@@ -45,6 +45,7 @@ robots:
   memory: 1GiB
   wait: 500ms
   concurrency: 3
+policy: {cautious: true}
 timeouts: {connect: 1s, tls_handshake: 2s, response_header: 3s, client_header: 4s, idle: 5s, shutdown: 6s}
 limits: {header: 32KiB, url: 8 KiB, leaf_certificates: 5}
 log: {level: debug, format: json}
@@ -70,6 +71,7 @@ func fullConfig() Config {
 			Timeout: 5 * second, Limit: 1 << 20, FreshFor: 5400 * second, StaleFor: 0,
 			Memory: 1 << 30, Wait: second / 2, Concurrency: 3,
 		},
+		Policy:   Policy{Cautious: true},
 		Timeouts: Timeouts{second, 2 * second, 3 * second, 4 * second, 5 * second, 6 * second},
 		Limits:   Limits{Header: 32 << 10, URL: 8 << 10, LeafCertificates: 5},
 		Log:      Log{Level: "debug", Format: "json"},

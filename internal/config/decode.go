@@ -178,6 +178,10 @@ func (r *reader) text(text string, v reflect.Value, key string) {
 		err = field.UnmarshalText([]byte(text))
 	case *string:
 		*field = text
+	case *bool:
+		if *field = text == "true"; !*field && text != "false" {
+			err = fault("is neither true nor false")
+		}
 	case *int:
 		if *field, err = strconv.Atoi(text); err != nil {
 			err = fault("is not a whole number; write for example 256")

@@ -15,11 +15,7 @@ func Compile(body []byte, o Options) *Policy {
 	c.policy.truncated = truncated
 	c.body = o.Dialect.decodeBody(body, o.Decoded)
 	lines := tokenize(c.body, o.Dialect.reading, o.Dialect.keys)
-	for {
-		line, ok := lines.next()
-		if !ok {
-			break
-		}
+	for line := new(Line); lines.next(line); {
 		c.take(line)
 	}
 	c.finish()
@@ -112,7 +108,7 @@ const (
 	inRules                     // the next user-agent line starts a group
 )
 
-func (c *compiler) take(l Line) {
+func (c *compiler) take(l *Line) {
 	switch {
 	case l.Kind == UserAgent:
 		c.userAgent(l)
@@ -127,7 +123,7 @@ func (c *compiler) take(l Line) {
 
 // userAgent reads a user-agent line. One without a usable name starts a group
 // as well: it ends the one before, and can be asked for with an empty token.
-func (c *compiler) userAgent(l Line) {
+func (c *compiler) userAgent(l *Line) {
 	if c.state != inAgents {
 		c.startGroup()
 	}
@@ -203,7 +199,7 @@ func hasUpper(name []byte) bool {
 // rule reads an Allow or a Disallow line. One that can never match, since its
 // value is empty or does not start as a path does, still ends the run of
 // user-agent lines before it.
-func (c *compiler) rule(l Line) {
+func (c *compiler) rule(l *Line) {
 	d := &c.policy.dialect
 	if c.state == outsideGroups {
 		if !d.orphans || len(c.policy.groups) > 0 {
@@ -241,7 +237,7 @@ func (d *Dialect) emptyRule(allow bool) emptyRule {
 func (e emptyRule) verdict() (allow, ok bool) { return e == allowsAll, e != decidesNothing }
 
 // addRule adds a rule with the given pattern, unless nothing can match it.
-func (c *compiler) addRule(l Line, pattern []byte, allow bool) {
+func (c *compiler) addRule(l *Line, pattern []byte, allow bool) {
 	d := &c.policy.dialect
 	value := l.Value.Of(c.body)
 	before := len(c.text)
@@ -305,7 +301,7 @@ func (d *Dialect) canMatch(pattern []byte, empty bool) bool {
 
 // indexPage adds what an Allow of an index page allows besides: the directory
 // itself, as Google's parser has it.
-func (c *compiler) indexPage(l Line, pattern []byte) {
+func (c *compiler) indexPage(l *Line, pattern []byte) {
 	slash := bytes.LastIndexByte(pattern, '/')
 	if slash < 0 || !bytes.HasPrefix(pattern[slash:], []byte("/index.htm")) {
 		return

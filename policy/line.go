@@ -45,8 +45,8 @@ func Lines(body []byte) iter.Seq[Line] {
 	return func(yield func(Line) bool) {
 		lines := tokenize(body, lenientLine, lenientKeys)
 		for {
-			line, ok := lines.next()
-			if !ok || !yield(line) {
+			var line Line
+			if !lines.next(&line) || !yield(line) {
 				return
 			}
 		}
@@ -60,11 +60,13 @@ type tokenizer struct {
 	keys    keySet
 	at      int // where the next line starts
 	line    int // the number of the line before
-	lf, cr  int // where the next LF and CR are, len(body) if there is none
+
+	// where the next of these octets are, len(body) if there is none
+	lf, cr, nul, number int
 }
 
-func tokenize(body []byte, reading lineReading, keys keySet) *tokenizer {
-	return &tokenizer{body: body, reading: reading, keys: keys, at: byteOrderMark(body), lf: -1, cr: -1}
+func tokenize(body []byte, reading lineReading, keys keySet) tokenizer {
+	return tokenizer{body: body, reading: reading, keys: keys, at: byteOrderMark(body), lf: -1, cr: -1, nul: -1, number: -1}
 }
 
 // mark is the byte order mark, in UTF-8.
@@ -80,31 +82,34 @@ func byteOrderMark(body []byte) int {
 	return n
 }
 
-// next returns the next line, or false at the end of the body.
-func (t *tokenizer) next() (Line, bool) {
+// next reads the next line into l, or returns false at the end of the body.
+func (t *tokenizer) next(l *Line) bool {
 	if t.at >= len(t.body) {
-		return Line{}, false
+		return false
 	}
 	t.line++
 	start, end := t.at, t.lineEnd()
+	*l = Line{Number: t.line, Raw: Part{start, end}, Separator: -1, Comment: Part{end, end}}
+	t.parse(l)
 	t.at = end + 1
-	if bytes.HasPrefix(t.body[end:], []byte("\r\n")) {
+	if t.at < len(t.body) && t.body[end] == '\r' && t.body[t.at] == '\n' {
 		t.at++ // one line end, not two
 	}
-	return t.parse(Part{start, end}), true
+	return true
 }
 
-// lineEnd returns where the line at t.at ends. It remembers both searches: in a
-// body with one kind of line end only, the search for the other must not start
-// anew with every line.
+// lineEnd returns where the line at t.at ends.
 func (t *tokenizer) lineEnd() int {
-	if t.lf < t.at {
-		t.lf = indexFrom(t.body, t.at, '\n')
+	return min(t.find(&t.lf, '\n'), t.find(&t.cr, '\r'))
+}
+
+// find returns where the first c at or after t.at is. It remembers it: in a body
+// with few of them the search must not start anew with every line.
+func (t *tokenizer) find(remembered *int, c byte) int {
+	if *remembered < t.at {
+		*remembered = indexFrom(t.body, t.at, c)
 	}
-	if t.cr < t.at {
-		t.cr = indexFrom(t.body, t.at, '\r')
-	}
-	return min(t.lf, t.cr)
+	return *remembered
 }
 
 // indexFrom returns the offset of the first c at or after from, len(body) if
@@ -134,45 +139,47 @@ const (
 	scrubbedLine
 )
 
-// parse reads one line: white space and comment off, then key, separator,
+// parse reads the line l: white space and comment off, then key, separator,
 // value.
-func (t *tokenizer) parse(raw Part) Line {
-	l := Line{Number: t.line, Raw: raw, Separator: -1, Comment: Part{raw.End, raw.End}}
-	content := Part{raw.Start, min(raw.End, raw.Start+maxLine)}
-	if t.reading == lenientLine {
-		if i := bytes.IndexByte(content.Of(t.body), 0); i >= 0 {
-			content.End = content.Start + i
-		}
-	}
-	if i := bytes.IndexByte(content.Of(t.body), '#'); i >= 0 {
-		if t.reading != scrubbedLine || trim(t.body, Part{content.Start, content.Start + i}).Len() == 0 {
-			content.End = content.Start + i
-			l.Comment.Start = content.End
-		}
-	}
-	content = trim(t.body, content)
+func (t *tokenizer) parse(l *Line) {
+	content := t.cutComment(l)
 	if content.Len() == 0 {
-		return l
+		return
 	}
 	l.Kind = Junk
 	l.Separator = t.separator(content)
 	if l.Separator < 0 {
-		return l
+		return
 	}
 	key := Part{content.Start, l.Separator}
 	if t.reading != strictLine {
 		key = trim(t.body, key)
 	}
 	if key.Len() == 0 {
-		return l
+		return
 	}
 	l.Key = key
 	l.Value = trim(t.body, Part{l.Separator + 1, content.End})
 	if t.reading == scrubbedLine {
-		t.cutComment(&l)
+		t.cutCommentOfValue(l)
 	}
 	l.Kind = t.keys.kindOf(key.Of(t.body))
-	return l
+}
+
+// cutComment returns what of the line is neither comment nor white space around
+// it, nor beyond what counts.
+func (t *tokenizer) cutComment(l *Line) Part {
+	content := Part{l.Raw.Start, min(l.Raw.End, l.Raw.Start+maxLine)}
+	if t.reading == lenientLine {
+		content.End = min(content.End, t.find(&t.nul, 0))
+	}
+	if i := t.find(&t.number, '#'); i < content.End {
+		if t.reading != scrubbedLine || trim(t.body, Part{content.Start, i}).Len() == 0 {
+			content.End = i
+			l.Comment.Start = i
+		}
+	}
+	return trim(t.body, content)
 }
 
 // separator returns the offset of what divides key and value: the first colon,
@@ -196,8 +203,8 @@ func (t *tokenizer) separator(content Part) int {
 	return content.Start + gap
 }
 
-// cutComment takes a comment off the value: from white space before a '#' on.
-func (t *tokenizer) cutComment(l *Line) {
+// cutCommentOfValue takes a comment off the value: from white space before a '#' on.
+func (t *tokenizer) cutCommentOfValue(l *Line) {
 	for i := l.Value.Start + 1; i < l.Value.End; i++ {
 		if t.body[i] == '#' && isSpace(t.body[i-1]) {
 			l.Comment.Start = i

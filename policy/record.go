@@ -31,7 +31,7 @@ type record struct {
 }
 
 // record keeps a record.
-func (c *compiler) record(l Line) {
+func (c *compiler) record(l *Line) {
 	r := record{
 		text:     uint32(len(c.text)),
 		line:     uint32(l.Number),

@@ -63,16 +63,18 @@ func (p *Policy) textOf(r *rule) string {
 	return p.text[r.text : r.text+uint32(r.textLen)]
 }
 
-// compare orders rules by who decides where both match: negative if a does.
-func (o precedence) compare(a, b *rule) int {
-	if o != firstInFile && a.patternLen != b.patternLen {
-		return cmp.Compare(b.patternLen, a.patternLen)
+// keyOf returns what rules are ordered by: of two that match, the one with the
+// smaller key decides.
+func (o precedence) keyOf(r *rule) key {
+	k := key(r.line)
+	if o == longestAllow && !r.allow {
+		k |= 1 << 32
 	}
-	if o == longestAllow && a.allow != b.allow {
-		if a.allow {
-			return -1
-		}
-		return 1
+	if o != firstInFile {
+		k |= key(^r.patternLen) << 33
 	}
-	return cmp.Compare(a.line, b.line)
+	return k
 }
+
+// compare orders rules by who decides where both match: negative if a does.
+func (o precedence) compare(a, b *rule) int { return cmp.Compare(o.keyOf(a), o.keyOf(b)) }

@@ -215,14 +215,20 @@ type item struct {
 func (c *compiler) split(rules []rule) []rule {
 	c.items, c.ordered = c.items[:0], c.ordered[:0]
 	for i := range rules {
-		if rules[i].shape == patterns {
-			c.ordered = append(c.ordered, rules[i])
-		} else {
+		if r := &rules[i]; r.shape == patterns {
+			c.items = append(c.items, item{c.policy.dialect.precedence.keyOf(r), uint32(i)})
+		}
+	}
+	slices.SortFunc(c.items, func(a, b item) int { return cmp.Compare(a.key, b.key) })
+	for _, it := range c.items {
+		c.ordered = append(c.ordered, rules[it.rule])
+	}
+	c.items = c.items[:0]
+	for i := range rules {
+		if rules[i].shape != patterns {
 			c.items = append(c.items, item{rule: uint32(i)})
 		}
 	}
-	precedence := c.policy.dialect.precedence
-	slices.SortFunc(c.ordered, func(a, b rule) int { return precedence.compare(&a, &b) })
 	return c.ordered
 }
 

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -32,17 +33,36 @@ func (p *Proxy) failed(x *exchange, err error) *http.Response {
 	return p.answer(x, pr)
 }
 
-// denialOf puts a decision into the terms of an answer. Where robots.txt is
-// unreachable because the whole origin is, that is what the client is told: to
+// denialOf puts a decision into the terms of an answer. One that rests on
+// nothing that is known here is a denial like any other, and does not pass for
+// the word of the site's owner.
+func denialOf(e *audit.Entry) *problem {
+	switch e.Decision.Reason {
+	case policy.ReasonRule:
+		return &problem{kind: kindDisallowed, cause: errors.New(e.Decision.String())}
+	case policy.ReasonRestricted:
+		return &problem{kind: kindRestricted, cause: restricted(e)}
+	case policy.ReasonUnreachable:
+		return unreachable(e)
+	}
+	return &problem{kind: kindDenied, cause: errors.New(e.Decision.String())}
+}
+
+func restricted(e *audit.Entry) error {
+	status := ""
+	if e.Snapshot != nil {
+		status = fmt.Sprintf(" with status %d", e.Snapshot.Status)
+	}
+	return fmt.Errorf("robots.txt itself is refused%s, which is a complete restriction as %s reads it", status, e.Decision.Dialect)
+}
+
+// unreachable tells of an unreachable robots.txt. Where that is because the whole origin is, that is what the client is told: to
 // call it a matter of robots.txt would send its owner looking in the wrong
 // place. It is a denial all the same.
 //
 // A zero Retry-After would make a client hammer, so there is always one where
 // the state passes.
-func denialOf(e *audit.Entry) *problem {
-	if e.Decision.Reason != policy.ReasonUnreachable {
-		return &problem{kind: kindDisallowed, cause: errors.New(e.Decision.String())}
-	}
+func unreachable(e *audit.Entry) *problem {
 	pr := &problem{kind: kindUnreachable, retry: retryPending, cause: errors.New("robots.txt is unreachable, which means complete disallow (RFC 9309 §2.3.1.4)")}
 	if s := e.Snapshot; s != nil {
 		if as[*dial.ProhibitedError](s.Cause) { // waiting would not help

@@ -33,6 +33,7 @@ type explanation struct {
 	Rule     string   `json:"rule,omitempty"`     // as written in the file
 	Line     int      `json:"line,omitempty"`     //
 	Form     string   `json:"form,omitempty"`     // the normalised form of the path that met the rule
+	Dialect  string   `json:"dialect,omitempty"`  // whose reading it is; empty for RFC 9309
 	Tokens   []string `json:"tokens,omitempty"`   // all product tokens of the client
 	Robots   string   `json:"robots,omitempty"`   // URL of the robots.txt
 	Access   string   `json:"access,omitempty"`   // access result of its fetch
@@ -65,7 +66,7 @@ func (p *Proxy) explain(e *audit.Entry, pr *problem) *explanation {
 	switch {
 	case pr != nil:
 		out.Type, out.Title, out.Status = typeOf(pr.kind.name), pr.kind.title, pr.kind.status
-		out.Remedy, out.Retry = remedies[pr.kind], pr.retrySeconds()
+		out.Remedy, out.Retry = remedyOf(pr.kind, e), pr.retrySeconds()
 		out.Detail = sentence(pr.Error())
 	case e.Verdict != audit.Answered:
 		out.Title, out.Status = "Allowed", http.StatusOK
@@ -96,6 +97,7 @@ func (out *explanation) addDecision(e *audit.Entry) {
 	}
 	out.Agent = strings.ToLower(shown(asked(e)))
 	out.Group, out.Rule, out.Line, out.Form = shown(d.Group), shown(d.Rule), d.Line, shown(d.Form)
+	out.Dialect = d.Dialect
 	if s := e.Snapshot; s != nil {
 		out.Robots, out.Access = s.URL, s.Access.String()
 		if !s.Fetched.IsZero() {
@@ -122,6 +124,7 @@ func asked(e *audit.Entry) string {
 // remedies says what a reader can do, where there is something.
 var remedies = map[*kind]string{
 	kindDisallowed:    "The site's owner does not want this client to request this address. Leave it out, or ask the owner for permission.",
+	kindRestricted:    cautiousRemedy,
 	kindUnreachable:   "Try again later: heed asks for the robots.txt again by itself after a pause.",
 	kindRobotsPending: "Try again in a few seconds: the fetch goes on.",
 	kindClientRefused: "The operator of this proxy can add the address to clients.allow.",
@@ -130,6 +133,16 @@ var remedies = map[*kind]string{
 	kindAddress:       "The operator of this proxy can open the range with allow_address.",
 	kindLoop:          "Check that heed's own proxy variables, or an upstream proxy, do not lead back to heed.",
 	kindCertificate:   "If the origin uses a private CA, the operator of this proxy can add it with upstream.roots or SSL_CERT_FILE.",
+}
+
+// cautiousRemedy is for what RFC 9309 does not deny.
+const cautiousRemedy = "RFC 9309 allows it. The operator of this proxy chose to deny what any dialect denies, and can undo that with policy.cautious: false."
+
+func remedyOf(k *kind, e *audit.Entry) string {
+	if k == kindDisallowed && e.Decision.Dialect != "" {
+		return cautiousRemedy
+	}
+	return remedies[k]
 }
 
 func typeOf(name string) string { return "http://" + Host + "/problems/" + name }
@@ -195,9 +208,16 @@ func clean(s string) bool {
 // phrase is the reason phrase at CONNECT, where many clients show nothing
 // else: short ASCII, cause first.
 func phrase(e *explanation) string {
-	s := e.Title
+	var facts []string
+	if e.Dialect != "" {
+		facts = append(facts, "dialect "+e.Dialect)
+	}
 	if e.Rule != "" {
-		s = fmt.Sprintf("%s (line %d: %s)", e.Title, e.Line, e.Rule)
+		facts = append(facts, fmt.Sprintf("line %d: %s", e.Line, e.Rule))
+	}
+	s := e.Title
+	if len(facts) > 0 {
+		s += " (" + strings.Join(facts, ", ") + ")"
 	}
 	var b strings.Builder
 	for i := 0; i < len(s) && i < 120; i++ {
@@ -230,6 +250,7 @@ func robotsDecision(e *explanation, entry *audit.Entry) string {
 		item.Params.Add("line", int64(e.Line))
 	}
 	add("form", e.Form)
+	add("dialect", e.Dialect)
 	add("robots", e.Robots)
 	add("id", e.ID)
 	return marshal(item)

@@ -29,6 +29,8 @@ type kind struct {
 
 var (
 	kindDisallowed     = &kind{"disallowed", 403, "http_request_denied", "Disallowed by robots.txt", false, false}
+	kindRestricted     = &kind{"robots-restricted", 403, "http_request_denied", "robots.txt itself is refused", false, false}
+	kindDenied         = &kind{"denied", 403, "http_request_denied", "Denied", false, false}
 	kindUnreachable    = &kind{"robots-unreachable", 503, "http_request_denied", "robots.txt is unreachable", false, false}
 	kindRobotsPending  = &kind{"robots-pending", 503, "http_request_denied", "robots.txt has not arrived yet", false, false}
 	kindClientRefused  = &kind{"client-refused", 403, "http_request_denied", "Client may not use this proxy", false, false}

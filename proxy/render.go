@@ -106,6 +106,7 @@ func (e *explanation) Facts() []Fact {
 		{"Group", e.Group},
 		{"Rule", line},
 		{"Met by", e.Form},
+		{"Dialect", e.Dialect},
 		{"robots.txt", e.Robots},
 		{"Access", e.Access},
 		{"Fetched", e.Fetched},

@@ -144,7 +144,7 @@ func (p *Proxy) download(x *exchange, contentType, name string, body []byte) *ht
 
 // kinds are all ways to end, for looking one up by name.
 var kinds = []*kind{
-	kindDisallowed, kindUnreachable, kindRobotsPending, kindClientRefused, kindPortRefused, kindTLSDenied,
+	kindDisallowed, kindRestricted, kindDenied, kindUnreachable, kindRobotsPending, kindClientRefused, kindPortRefused, kindTLSDenied,
 	kindBadRequest, kindURITooLong, kindNestedConnect, kindHeaderTooLarge, kindTransferCoding, kindVersion, kindLoop, kindInternal, kindOverload, kindNoSuchPage,
 	kindAddress, kindDNS, kindDNSTimeout, kindRefused, kindUnroutable, kindConnectTimeout, kindCertificate, kindTLSAlert,
 	kindTLS, kindAnswerTimeout, kindTerminated, kindBadAnswer, kindClientGone,

@@ -30,6 +30,9 @@ func Log(l zerolog.Logger) func(*Entry) {
 		if e.Decision.Form != "" {
 			ev.Str("form", e.Decision.Form)
 		}
+		if e.Decision.Dialect != "" {
+			ev.Str("dialect", e.Decision.Dialect)
+		}
 		ev.Int("status", e.Status).
 			Int64("bytes_in", e.BytesIn).
 			Int64("bytes_out", e.BytesOut).

@@ -24,7 +24,7 @@ func TestLogLine(t *testing.T) {
 	want := `{"level":"info","id":"dc0go59ksdu8torkufo0","client":"127.0.0.1:40000","channel":"intercepted",` +
 		`"proto":"HTTP/2.0","method":"GET","origin":"https://a.example","path":"/private/x?q=1",` +
 		`"tokens":["examplebot","otherbot"],"verdict":"denied","reason":"disallowed",` +
-		`"rule":"Disallow: /private/","line":12,"group":"ExampleBot","form":"/private/x",` +
+		`"rule":"Disallow: /private/","line":12,"group":"ExampleBot","form":"/private/x","dialect":"robotstxt",` +
 		`"status":403,"bytes_in":7,"bytes_out":512,"ms":1.5,"robots_ms":1,"origin_ms":0.25,"cause":"a cause","message":"exchange"}` + "\n"
 	if got := line(t, denied()); got != want {
 		t.Errorf("the line is\n%s, want\n%s", got, want)
@@ -36,7 +36,7 @@ func TestLogLineOfAnExchangeWithoutDecision(t *testing.T) {
 	if err := json.Unmarshal([]byte(line(t, &Entry{Reason: "bad-request", Status: 400})), &fields); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"rule", "line", "group", "form", "cause"} {
+	for _, name := range []string{"rule", "line", "group", "form", "dialect", "cause"} {
 		if v, there := fields[name]; there {
 			t.Errorf("%s is %v, want none: nothing was decided", name, v)
 		}

@@ -62,7 +62,11 @@ func (s *Summary) Record(e *Entry) {
 // why names the rule that decided, or the problem where no rule did.
 func why(e *Entry) string {
 	if e.Decision.Rule != "" {
-		return fmt.Sprintf("%s (line %d)", printable(e.Decision.Rule), e.Decision.Line)
+		why := fmt.Sprintf("%s (line %d)", printable(e.Decision.Rule), e.Decision.Line)
+		if e.Decision.Dialect != "" {
+			why += " as " + e.Decision.Dialect + " reads it"
+		}
+		return why
 	}
 	return e.Reason
 }

@@ -49,6 +49,23 @@ heed: 1 of the forwarded got no whole answer from their origin
 	}
 }
 
+func TestSummaryNamesTheDialectThatDenied(t *testing.T) {
+	s := NewSummary()
+	s.Record(byRule("https://a.example", "Disallow: /x", 2))
+	e := byRule("https://a.example", "Disallow: /x", 2)
+	e.Decision.Dialect = "robotstxt"
+	s.Record(e)
+	s.Record(&Entry{Origin: "https://b.example", Reason: "robots-restricted", Decision: policy.Decision{Reason: policy.ReasonRestricted, Dialect: "rerp"}})
+	want := `heed: 3 requests, 0 forwarded, 3 denied
+  1  https://a.example  Disallow: /x (line 2)
+  1  https://a.example  Disallow: /x (line 2) as robotstxt reads it
+  1  https://b.example  robots-restricted
+`
+	if got := written(t, s); got != want {
+		t.Errorf("the summary is\n%s, want\n%s", got, want)
+	}
+}
+
 func TestSummaryOfNothing(t *testing.T) {
 	if got, want := written(t, NewSummary()), "heed: 0 requests, 0 forwarded, 0 denied\n"; got != want {
 		t.Errorf("the summary is %q, want %q", got, want)

@@ -83,7 +83,7 @@ type compiler struct {
 	ofGroup  []span  // the rules of each group
 	tokens   []named // the names that are looked up, in file order
 	state    compilerState
-	escapes  bool            // a pattern has one
+	queries  bool            // a pattern differs once its query is decoded
 	merged   map[string]pair // the sets of groups that were merged
 	mergable int             // how many more rules may be kept twice
 
@@ -249,12 +249,12 @@ func (c *compiler) addRule(l *Line, pattern []byte, allow bool) {
 		r.pattern = uint32(written) // it is there already
 	} else {
 		r.pattern = uint32(len(c.text))
-		c.escapes = true
 		text, ok := d.appendPattern(c.text, pattern)
 		if c.text = text; !ok {
 			c.text = text[:before]
 			return
 		}
+		c.queries = c.queries || d.escapes == normalised && hasEscapedQuery(text[r.pattern:])
 	}
 	compared := c.text[r.pattern:]
 	if !d.canMatch(compared, len(pattern) == 0) {
@@ -269,9 +269,8 @@ func (c *compiler) addRule(l *Line, pattern []byte, allow bool) {
 // isPlainPattern tells whether a pattern is, in every dialect, compared as it is
 // written.
 func isPlainPattern(pattern []byte) bool {
-	pattern = bytes.TrimSuffix(pattern, []byte("$"))
-	for _, c := range pattern {
-		if !plain[c] && c != '*' {
+	for i, c := range pattern {
+		if !plain[c] && c != '*' && (c != '$' || i < len(pattern)-1) {
 			return false
 		}
 	}

@@ -35,13 +35,13 @@ func (d *Dialect) measure(r *rule, pattern []byte) {
 	if d.wildcards == noWildcards {
 		return
 	}
-	head, end := bytes.CutSuffix(pattern, []byte("$"))
-	star := bytes.IndexByte(head, '*')
+	star := bytes.IndexByte(pattern, '*')
+	end := len(pattern) > 0 && pattern[len(pattern)-1] == '$'
 	switch {
 	case star < 0 && end:
-		r.headLen, r.shape = uint16(len(head)), exact
+		r.headLen, r.shape = r.patternLen-1, exact
 	case star < 0:
-	case len(bytes.TrimRight(head[star:], "*")) == 0:
+	case len(bytes.TrimRight(bytes.TrimSuffix(pattern[star:], []byte("$")), "*")) == 0:
 		r.headLen = uint16(star) // any rest will do, "$" or not
 	default:
 		r.headLen, r.shape = uint16(star), patterns

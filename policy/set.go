@@ -145,13 +145,14 @@ func (c *compiler) setOf(rules []rule) pair {
 // decodeQueries returns rules with the query of their patterns decoded, nil if
 // that changes none or is not done.
 func (c *compiler) decodeQueries(rules []rule) []rule {
-	if !c.escapes || !slices.ContainsFunc(rules, c.hasEscapedQuery) {
+	differs := func(r rule) bool { return hasEscapedQuery(c.patternOf(&r)) }
+	if !c.queries || !slices.ContainsFunc(rules, differs) {
 		return nil
 	}
 	decoded := slices.Clone(rules)
 	for i := range decoded {
 		r := &decoded[i]
-		if c.hasEscapedQuery(*r) {
+		if differs(*r) {
 			pattern := decodeQuery(string(c.patternOf(r)))
 			r.pattern = uint32(len(c.text))
 			c.text = append(c.text, pattern...)
@@ -161,9 +162,9 @@ func (c *compiler) decodeQueries(rules []rule) []rule {
 	return decoded
 }
 
-// hasEscapedQuery tells whether decodeQuery would change the rule's pattern.
-func (c *compiler) hasEscapedQuery(r rule) bool {
-	_, query, found := bytes.Cut(c.patternOf(&r), []byte("?"))
+// hasEscapedQuery tells whether decodeQuery would change a pattern.
+func hasEscapedQuery(pattern []byte) bool {
+	_, query, found := bytes.Cut(pattern, []byte("?"))
 	return found && hasReservedEscape(query)
 }
 
@@ -249,11 +250,14 @@ func (c *compiler) sort(rules []rule) (common uint32) {
 	}
 	precedence := c.policy.dialect.precedence
 	slices.SortFunc(c.items, func(x, y item) int {
-		if x.key != y.key {
-			return cmp.Compare(x.key, y.key)
+		switch {
+		case x.key < y.key:
+			return -1
+		case x.key > y.key:
+			return 1
 		}
 		a, b := &rules[x.rule], &rules[y.rule]
-		if n := bytes.Compare(c.headOf(a), c.headOf(b)); n != 0 {
+		if n := bytes.Compare(c.headOf(a)[len(first):], c.headOf(b)[len(first):]); n != 0 {
 			return n
 		}
 		if a.shape != b.shape {

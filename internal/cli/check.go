@@ -31,8 +31,10 @@ type checkCmd struct {
 	Agent     []string `placeholder:"TOKEN" sep:"none" xor:"who" help:"Product token of the crawler, such as ExampleBot; repeated: each must be allowed. '*' is any other crawler."`
 	UserAgent string   `placeholder:"FIELD" xor:"who" help:"Take the product tokens from a User-Agent field."`
 	Robots    string   `placeholder:"FILE" help:"Read robots.txt from FILE (- is standard input) instead of fetching it."`
-	JSON      bool     `help:"Print a JSON object a line, one for each URL."`
-	JSONL     bool     `name:"jsonl" help:"Answer queries in JSON lines on standard input; see above."`
+	Dialect   string   `placeholder:"NAME" help:"Answer as NAME reads robots.txt: ${dialects}, or all to compare them."`
+	Sitemaps  bool     `help:"List the sitemaps of robots.txt with their lines, instead of asking for URLs."`
+	JSON      bool     `help:"Print a JSON object a line, one for each URL, and for each dialect if all are asked; with --sitemaps one for each sitemap."`
+	JSONL     bool     `name:"jsonl" help:"Answer queries in JSON lines on standard input; see below."`
 	URL       []string `arg:"" optional:"" name:"url" help:"URLs to check; with --robots also paths, such as /private/."`
 }
 
@@ -40,9 +42,15 @@ type checkCmd struct {
 func (c *checkCmd) Help() string {
 	return `The answer is what heed's proxy would do: the URL is tested as written and in the other forms that servers take it for (/./x, //x, /%2e/x); a form that met a rule is shown.
 
---jsonl reads lines {"robots_b64": …, "agents": […], "url": …} and writes a line {"allowed": true, "line": 3} for each, in their order: the groups of all agents are combined, line is 0 where no rule matched, and the URL is compared by RFC 9309 alone. "agent" may stand for "agents" with one token; "agents_b64", "agent_b64" and "url_b64" take base64 of octets that are not UTF-8. A line that cannot be read is answered by {"error": …}.
+--dialect NAME answers as another parser or document reads the file: google, robotstxt (Ruby, Crystal), apetest and rerp (Python), koster-1996 (the draft of that year). Its reading alone is asked, without the other forms, and what it makes of the status of a fetched robots.txt counts: 403 disallows everything for rerp, and where it has no word on a status the answer is left to its user. rerp looks for names in the whole field that --user-agent gives. rfc9309 is the default without the caution of the configuration. --dialect all prints a table of all, and whether they agree.
 
-Exit status: 0 all URLs are allowed, 1 one is not, 2 it could not be told for one (robots.txt unreachable, a bad URL, a bad command line). With --jsonl: 0 all lines were answered, 2 one was not.`
+--sitemaps lists every Sitemap record of the robots.txt of each URL, or of --robots FILE, and marks those that are no whole http or https URL. No agent is needed.
+
+--json gives for each URL: url, verdict, allowed, reason; agent (whose group decided), group, group_line, group_names; rule, line, pattern, path, form; dialect, outcome (follow-rules, allow-all, disallow-all, defer or leave-open), lifetime_seconds and lifetime_by_expires (how long the dialect uses a copy, and whether an Expires field comes before that); agents (asked for), crawl_delay in seconds and the other records of the group that applies, sitemaps; robots, source_url, hops, response_code, access, fetched, expires; explained, error. The body is in heed lint --json.
+
+--jsonl reads lines {"robots_b64": …, "agents": […], "url": …} and writes a line {"allowed": true, "line": 3} for each, in their order: the groups of all agents are combined, line is 0 where no rule matched, and the URL is compared by RFC 9309 alone, or as the --dialect compares it. "agent" may stand for "agents" with one token; "agents_b64", "agent_b64" and "url_b64" take base64 of octets that are not UTF-8. A line that cannot be read is answered by {"error": …}.
+
+Exit status: 0 all URLs are allowed, 1 one is not, 2 it could not be told for one (robots.txt unreachable, left to the dialect's user, a bad URL, a bad command line). With --dialect all: 1 if any dialect disallows one, else 2 if it could not be told for one. With --sitemaps: 0 they were listed, 2 a robots.txt could not be read. With --jsonl: 0 all lines were answered, 2 one was not.`
 }
 
 func (c *checkCmd) Run(command *kong.Context, std streams) error {
@@ -58,17 +66,20 @@ func (c *checkCmd) Run(command *kong.Context, std streams) error {
 
 func (c *checkCmd) run(command *kong.Context, std streams) error {
 	if c.JSONL {
-		if len(c.URL) > 0 || len(c.Agent) > 0 || c.UserAgent != "" || c.Robots != "" {
-			return &failure{err: errors.New("--jsonl takes everything from its lines"), hint: "leave out the URLs, --agent, --user-agent and --robots"}
-		}
-		return answerLines(std.in, std.out)
+		return c.answerLines(std)
 	}
-	if len(c.URL) == 0 {
+	if len(c.URL) == 0 && !(c.Sitemaps && c.Robots != "") {
 		return &failure{err: errors.New("no URL to check"), hint: "heed check --agent ExampleBot https://example.com/page"}
 	}
-	who, err := c.tokens()
+	dialects, err := c.dialects()
 	if err != nil {
 		return err
+	}
+	var who policy.Tokens
+	if !c.Sitemaps {
+		if who, err = c.tokens(); err != nil {
+			return err
+		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -77,18 +88,39 @@ func (c *checkCmd) run(command *kong.Context, std streams) error {
 		return err
 	}
 	defer done()
-	worst := 0
+	if c.Sitemaps {
+		return c.listSitemaps(ctx, source, dialects, std.out)
+	}
+	k := asker{source: source, who: who, dialects: dialects}
+	worst := worstOf(c.Dialect == everyDialect)
 	for _, url := range c.URL {
-		answer := ask(ctx, source, who, url)
-		if err := c.print(std.out, answer); err != nil {
+		answers := k.ask(ctx, url)
+		if err := c.print(std.out, answers); err != nil {
 			return fmt.Errorf("printing the answer: %w", err)
 		}
-		worst = max(worst, answer.status())
+		for _, a := range answers {
+			worst.add(a.status())
+		}
 	}
-	if worst > 0 {
-		return status(worst)
+	return worst.err()
+}
+
+// answerLines answers queries.
+func (c *checkCmd) answerLines(std streams) error {
+	if len(c.URL) > 0 || len(c.Agent) > 0 || c.UserAgent != "" || c.Robots != "" || c.Sitemaps {
+		return &failure{err: errors.New("--jsonl takes everything from its lines"), hint: "leave out the URLs, --agent, --user-agent, --robots and --sitemaps"}
 	}
-	return nil
+	dialects, err := c.dialects()
+	if err != nil {
+		return err
+	}
+	switch len(dialects) {
+	case 0:
+		return answerLines(policy.RFC9309, std.in, std.out)
+	case 1:
+		return answerLines(dialects[0], std.in, std.out)
+	}
+	return &failure{err: errors.New("--jsonl answers as one dialect"), hint: "give the name of one with --dialect"}
 }
 
 // tokens returns who asks.
@@ -116,37 +148,44 @@ func (c *checkCmd) tokens() (policy.Tokens, error) {
 // tokenOctets are those of a product token: RFC 9309 §2.2.1, and digits.
 const tokenOctets = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
-// source finds the robots.txt for an origin. The zero origin stands for a URL
-// that is only a path.
-type source func(ctx context.Context, o origin.Origin) (*policy.Snapshot, error)
+// source is where robots.txt files come from: one file for all or the origins.
+type source struct {
+	// get finds the robots.txt for an origin. The zero origin stands for a URL
+	// that is only a path.
+	get     func(ctx context.Context, o origin.Origin) (*policy.Snapshot, error)
+	fetches bool
+	limit   int // octets read of a file
+}
 
-// source returns where robots.txt comes from, one file for all or the origins,
-// and what to call when no more is asked.
+// source returns where robots.txt comes from and what to call when no more is
+// asked.
 func (c *checkCmd) source(command *kong.Context, stdin io.Reader) (source, func(), error) {
 	cfg, err := load(command)
 	if err != nil {
-		return nil, nil, err
+		return source{}, nil, err
 	}
+	limit := int(cfg.Robots.Limit)
 	if c.Robots == "" {
-		fetcher, err := app.NewFetcher(cfg, thisBuild().Version)
+		fetcher, err := app.NewBodyFetcher(cfg, thisBuild().Version)
 		if err != nil {
-			return nil, nil, err
+			return source{}, nil, err
 		}
-		return func(ctx context.Context, o origin.Origin) (*policy.Snapshot, error) {
+		get := func(ctx context.Context, o origin.Origin) (*policy.Snapshot, error) {
 			if o == (origin.Origin{}) {
 				return nil, errors.New("not a URL with http:// or https://; a path alone needs --robots")
 			}
 			return fetcher.Snapshot(ctx, o)
-		}, fetcher.Close, nil
+		}
+		return source{get: get, fetches: true, limit: limit}, fetcher.Close, nil
 	}
-	limit := int(cfg.Robots.Limit)
 	body, err := readRobots(c.Robots, stdin, limit)
 	if err != nil {
-		return nil, nil, err
+		return source{}, nil, err
 	}
-	rules := policy.Compile(body, policy.Options{Limit: limit})
-	snapshot := &policy.Snapshot{URL: c.Robots, Rules: rules, Size: len(body), Truncated: rules.Truncated()}
-	return func(context.Context, origin.Origin) (*policy.Snapshot, error) { return snapshot, nil }, func() {}, nil
+	rules := policy.Compile(body, policy.Options{Limit: limit, Cautious: cfg.Policy.Cautious})
+	s := &policy.Snapshot{URL: c.Robots, Rules: rules, Size: len(body), Truncated: rules.Truncated(), Body: body, Cautious: cfg.Policy.Cautious}
+	get := func(context.Context, origin.Origin) (*policy.Snapshot, error) { return s, nil }
+	return source{get: get, limit: limit}, func() {}, nil
 }
 
 // readRobots reads one octet more than the limit, by which Compile sees that
@@ -167,21 +206,6 @@ func readRobots(path string, stdin io.Reader, limit int) ([]byte, error) {
 	return body, nil
 }
 
-// ask answers for one URL.
-func ask(ctx context.Context, source source, who policy.Tokens, url string) answer {
-	a := answer{URL: url}
-	o, target, err := splitURL(url)
-	if err != nil {
-		a.fault = err
-		return a
-	}
-	a.snapshot, a.fault = source(ctx, o)
-	if a.fault == nil {
-		a.decision = a.snapshot.Decide(who, target)
-	}
-	return a
-}
-
 // splitURL splits a URL into its origin and its target. A path alone has the
 // zero origin.
 func splitURL(url string) (origin.Origin, string, error) {
@@ -200,10 +224,20 @@ func splitURL(url string) (origin.Origin, string, error) {
 	return o, policy.TargetOf(url), err
 }
 
-func (c *checkCmd) print(w io.Writer, a answer) error {
+func (c *checkCmd) print(w io.Writer, answers []answer) error {
 	if c.JSON {
-		return json.NewEncoder(w).Encode(a.data())
+		encoder := json.NewEncoder(w)
+		for _, a := range answers {
+			if err := encoder.Encode(a.data()); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	_, err := io.WriteString(w, a.String())
+	text := answers[0].String()
+	if c.Dialect == everyDialect {
+		text = table(answers)
+	}
+	_, err := io.WriteString(w, text)
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"runtime"
 	"sync"
+
+	"heed/policy"
 )
 
 // Lines are answered in batches: many lines to a batch keep the workers from
@@ -28,10 +30,11 @@ type batch struct {
 	failed  bool // a line could not be answered; set before answers
 }
 
-// answerLines answers queries line by line, in their order, on all processors.
+// answerLines answers queries as a dialect reads robots.txt, line by line, in
+// their order, on all processors.
 // A line that cannot be answered gets an error in its place; the exit status
 // tells in the end.
-func answerLines(in io.Reader, out io.Writer) error {
+func answerLines(d policy.Dialect, in io.Reader, out io.Writer) error {
 	workers := runtime.GOMAXPROCS(0)
 	work := make(chan *batch)
 	order := make(chan *batch, 2*workers) // bounds what is read ahead
@@ -53,7 +56,7 @@ func answerLines(in io.Reader, out io.Writer) error {
 	})
 	for range workers {
 		running.Go(func() {
-			var asked compiled
+			asked := compiled{dialect: d}
 			for b := range work {
 				asked.answer(b)
 			}

@@ -43,7 +43,7 @@ func TestLinesAreAnsweredAsTheConformanceDataSay(t *testing.T) {
 	for name, step := range map[string]int{"spec.jsonl.gz": 1, "fuzz-dev.jsonl.gz": 10} {
 		lines := sample(conformance(t, name), step)
 		var out bytes.Buffer
-		if err := answerLines(bytes.NewReader(lines), &out); err != nil {
+		if err := answerLines(policy.RFC9309, bytes.NewReader(lines), &out); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		answers := bufio.NewScanner(&out)
@@ -95,7 +95,7 @@ func TestAnswersKeepTheOrderOfTheLines(t *testing.T) {
 	}
 	var out bytes.Buffer
 	// Odd pieces: lines do not end where reads do.
-	if err := answerLines(iotest.HalfReader(&in), &out); err != nil {
+	if err := answerLines(policy.RFC9309, iotest.HalfReader(&in), &out); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(out.Bytes(), want.Bytes()) {
@@ -107,7 +107,7 @@ func TestLinesMayBeOfMegabytesAndLackTheirEnd(t *testing.T) {
 	robots := strings.Repeat("#"+strings.Repeat("x", 16<<10)+"\n", 400) + "User-agent: *\nDisallow: /x\n"
 	in := fmt.Sprintf(`{"robots_b64":%q,"agents":["a"],"url":"/x"}`, base64.StdEncoding.EncodeToString([]byte(robots)))
 	var out bytes.Buffer
-	if err := answerLines(strings.NewReader(in), &out); err != nil {
+	if err := answerLines(policy.RFC9309, strings.NewReader(in), &out); err != nil {
 		t.Fatal(err)
 	}
 	if want := `{"allowed":false,"line":402}` + "\n"; out.String() != want {
@@ -120,7 +120,7 @@ func TestAnAnswerDoesNotWaitForTheNextLine(t *testing.T) {
 	questions, in := io.Pipe()
 	answers, out := io.Pipe()
 	done := make(chan error)
-	go func() { done <- answerLines(questions, out) }()
+	go func() { done <- answerLines(policy.RFC9309, questions, out) }()
 	replies := bufio.NewReader(answers)
 	for range 3 {
 		io.WriteString(in, `{"robots_b64":"","agents":[],"url":"/"}`+"\n")
@@ -140,11 +140,11 @@ func TestFaultsOfReadingAndWritingEndIt(t *testing.T) {
 	many := bytes.Repeat(line, 20_000)
 	broken := errors.New("broken")
 
-	err := answerLines(io.MultiReader(bytes.NewReader(many), iotest.ErrReader(broken)), io.Discard)
+	err := answerLines(policy.RFC9309, io.MultiReader(bytes.NewReader(many), iotest.ErrReader(broken)), io.Discard)
 	if !errors.Is(err, broken) || err.Error() != "reading queries: broken" {
 		t.Errorf("after a fault of reading: %v", err)
 	}
-	err = answerLines(bytes.NewReader(many), faultyWriter{broken})
+	err = answerLines(policy.RFC9309, bytes.NewReader(many), faultyWriter{broken})
 	if !errors.Is(err, broken) || err.Error() != "writing answers: broken" {
 		t.Errorf("after a fault of writing: %v", err)
 	}
@@ -187,7 +187,7 @@ func FuzzAnswerLines(f *testing.F) {
 	f.Add([]byte("[]\nnull\n7\n\"\"\n{\"agents\":null}\r\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var out bytes.Buffer
-		err := answerLines(bytes.NewReader(in), &out)
+		err := answerLines(policy.RFC9309, bytes.NewReader(in), &out)
 		lines := bytes.Count(in, []byte("\n"))
 		if len(in) > 0 && in[len(in)-1] != '\n' {
 			lines++
@@ -221,7 +221,7 @@ func BenchmarkAnswerLines(b *testing.B) {
 	lines := conformance(b, "fuzz-dev.jsonl.gz")
 	b.SetBytes(int64(len(lines)))
 	for b.Loop() {
-		if err := answerLines(bytes.NewReader(lines), io.Discard); err != nil {
+		if err := answerLines(policy.RFC9309, bytes.NewReader(lines), io.Discard); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -41,7 +41,8 @@ func (w *words) UnmarshalJSON(text []byte) error {
 // compiled answers queries and keeps the last files it compiled: one file is
 // mostly asked about in several lines. For one goroutine.
 type compiled struct {
-	files [4]struct {
+	dialect policy.Dialect // of all its files
+	files   [4]struct {
 		base64 string
 		rules  *policy.Policy
 	}
@@ -130,7 +131,7 @@ func (c *compiled) compile(robots *string) (*policy.Policy, error) {
 	f := &c.files[c.next]
 	c.next = (c.next + 1) % len(c.files)
 	// The reading alone is asked for, so nothing is cut off.
-	f.base64, f.rules = *robots, policy.Compile(body, policy.Options{Limit: len(body)})
+	f.base64, f.rules = *robots, policy.Compile(body, policy.Options{Limit: len(body), Dialect: c.dialect})
 	return f.rules, nil
 }
 

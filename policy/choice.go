@@ -7,22 +7,23 @@ func (p *Policy) decideByOneGroup(d *Decision, agents []string, target, path str
 	if len(agents) == 0 {
 		agents = everyone
 	}
-	p.decideFor(d, agents[0], target, path)
+	p.judge(d, agents[0], p.groupFor(agents[0]), target, path)
 	for _, agent := range agents[1:] {
 		if !d.Allowed {
 			return
 		}
 		var next Decision
-		if p.decideFor(&next, agent, target, path); !next.Allowed {
+		if p.judge(&next, agent, p.groupFor(agent), target, path); !next.Allowed {
 			*d = next
 		}
 	}
 }
 
-func (p *Policy) decideFor(d *Decision, agent, target, path string) {
-	s := search{policy: p, token: agent}
-	if m, ok := p.groupFor(agent); ok {
-		s.mention = m
+// judge fills the zero Decision d with what the group of the mention m says to
+// an agent; nil stands for no group.
+func (p *Policy) judge(d *Decision, agent string, m *mention, target, path string) {
+	s := search{policy: p, token: agent, mention: m}
+	if m != nil {
 		if p.nameAt(m) == global {
 			s.token = global
 		}
@@ -32,22 +33,22 @@ func (p *Policy) decideFor(d *Decision, agent, target, path string) {
 }
 
 // groupFor returns the user-agent line by which a dialect that obeys one group
-// alone finds the group of an agent.
-func (p *Policy) groupFor(agent string) (*mention, bool) {
+// alone finds the group of an agent, nil if there is none.
+func (p *Policy) groupFor(agent string) *mention {
 	agent = strings.ToLower(agent)
 	for i := range p.mentions {
 		m := &p.mentions[i]
 		if p.isGroup(m) && p.dialect.choice.fits(strings.ToLower(p.nameAt(m)), agent) {
-			return m, true
+			return m
 		}
 	}
 	for i := range p.mentions {
 		m := &p.mentions[i]
 		if p.isGroup(m) && p.nameAt(m) == global && p.dialect.choice != firstSimilar {
-			return m, true
+			return m
 		}
 	}
-	return nil, false
+	return nil
 }
 
 // isGroup tells whether what a user-agent line names is a group for the dialect.
@@ -65,7 +66,7 @@ func (p *Policy) groupsFor(tokens []string) []uint32 {
 			tokens = everyone
 		}
 		for _, agent := range tokens {
-			if m, ok := p.groupFor(agent); ok {
+			if m := p.groupFor(agent); m != nil {
 				groups = append(groups, m.group)
 			}
 		}

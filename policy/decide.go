@@ -28,24 +28,37 @@ const robotsTxt = "/robots.txt"
 // This is the reading of robots.txt by itself. A proxy asks [Snapshot.Decide].
 func (p *Policy) Decide(tokens []string, target string) (d Decision) {
 	target = withSlash(target)
-	var buffer pathBuffer
-	path := p.dialect.comparable(target, &buffer)
-	switch {
-	case path == robotsTxt && p.dialect.robotsTxt == robotsTxtAllowed:
-		d = Decision{Allowed: true, Reason: ReasonRobotsTxt, Dialect: p.dialect.name}
-	case p.dialect.choice != everyEqual:
-		p.decideByOneGroup(&d, tokens, target, path)
-	default:
-		p.decide(&d, tokens, target, path, comparePlain)
+	if p.dialect.escapes == normalised && isPlain(target) {
+		p.decidePath(&d, tokens, target, target)
+	} else {
+		p.decideEscaped(&d, tokens, target)
 	}
 	return d
+}
+
+// decideEscaped makes target comparable first. It has the buffer for that, which
+// costs time to clear.
+func (p *Policy) decideEscaped(d *Decision, tokens []string, target string) {
+	var buffer pathBuffer
+	p.decidePath(d, tokens, target, p.dialect.comparable(target, &buffer))
+}
+
+// decidePath judges path, which is target made comparable.
+func (p *Policy) decidePath(d *Decision, tokens []string, target, path string) {
+	switch {
+	case path == robotsTxt && p.dialect.robotsTxt == robotsTxtAllowed:
+		*d = Decision{Allowed: true, Reason: ReasonRobotsTxt, Dialect: p.dialect.name}
+	case p.dialect.choice != everyEqual:
+		p.decideByOneGroup(d, tokens, target, path)
+	default:
+		p.decide(d, tokens, target, path, comparePlain)
+	}
 }
 
 // Names tells whether a group names the token, "*" included.
 func (p *Policy) Names(token string) bool {
 	if p.dialect.choice != everyEqual {
-		_, ok := p.groupFor(token)
-		return ok
+		return p.groupFor(token) != nil
 	}
 	return p.tokenNamed(token).isNamed()
 }

@@ -135,17 +135,6 @@ type mention struct {
 	textLen uint16
 }
 
-// compileOthers reads the body as all other dialects do.
-func (p *Policy) compileOthers(body []byte, o Options) {
-	o.Cautious = false
-	for _, d := range Dialects() {
-		if d != o.Dialect {
-			o.Dialect = d
-			p.others = append(p.others, Compile(body, o))
-		}
-	}
-}
-
 // Truncated tells whether the body went on beyond the limit of Options.
 func (p *Policy) Truncated() bool { return p.truncated }
 

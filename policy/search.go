@@ -1,5 +1,7 @@
 package policy
 
+import "strings"
+
 // key is the octets of a head, or of a path, that come after those that all
 // heads of a set start with: the first is the most significant, and zero stands
 // for none. So keys are in the order of the texts, or equal.
@@ -23,29 +25,34 @@ func keyOf[T string | []byte](text T) key {
 // longest returns the sorted rule of a set that decides on path, nil if none
 // matches.
 func (p *Policy) longest(s *set, path string) *rule {
+	if s.sorted.from == s.sorted.to {
+		return nil
+	}
+	common := p.text[s.head : s.head+s.common]
+	if len(path) < len(common) || path[:len(common)] != common {
+		return nil
+	}
 	rules := p.rules[s.sorted.from:s.sorted.to]
-	if len(rules) == 0 {
-		return nil
-	}
-	head := p.headOf(&rules[0])[:s.common]
-	if len(path) < len(head) || path[:len(head)] != head {
-		return nil
-	}
 	last := p.lastBefore(s, rules, path)
 	if last < 0 {
 		return nil
 	}
 	r := &rules[last]
-	common := commonPrefix(p.headOf(r), path)
-	for {
-		if int(r.headLen) <= common && (r.shape == prefix || int(r.headLen) == len(path)) {
-			return r
-		}
-		if r.parent == 0 {
-			return nil
-		}
-		r = &p.rules[r.parent-1]
+	head := p.headOf(r)
+	if strings.HasPrefix(path, head) && (r.shape == prefix || len(head) == len(path)) {
+		return r
 	}
+	if r.parent == 0 {
+		return nil
+	}
+	same := commonPrefix(head, path)
+	for r.parent > 0 {
+		r = &p.rules[r.parent-1]
+		if int(r.headLen) <= same {
+			return r // only a rule without "$" is a parent
+		}
+	}
+	return nil
 }
 
 // lastBefore returns the last of the sorted rules whose head does not come after

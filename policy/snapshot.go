@@ -93,26 +93,43 @@ func (s *Snapshot) Decide(t Tokens, target string) (d Decision) {
 		return Decision{Reason: ReasonUnreachable}
 	}
 	target = withSlash(target)
-	var buffer pathBuffer
-	path := normaliseTarget(target, &buffer)
-	switch {
-	case path == robotsTxt:
-		return Decision{Allowed: true, Reason: ReasonRobotsTxt}
-	case s.Access == Unavailable && s.Cautious && RERP.Outcome(s.Status) == DisallowAll:
-		return Decision{Reason: ReasonRestricted, Dialect: RERP.Name()}
-	case s.Access == Unavailable:
-		return Decision{Allowed: true, Reason: ReasonUnavailable}
-	case s.Rules == nil:
-		return Decision{Reason: ReasonUnreachable}
-	}
-	s.Rules.decideTokens(&d, t, target, path, comparePlain)
-	if d.Allowed {
-		s.Rules.decideForms(&d, t, target)
-	}
-	if d.Allowed {
-		s.Rules.decideByOthers(&d, t, target)
+	if isPlain(target) {
+		s.decidePath(&d, t, target, target)
+	} else {
+		s.decideEscaped(&d, t, target)
 	}
 	return d
+}
+
+// decideEscaped makes target comparable first, see Policy.decideEscaped.
+func (s *Snapshot) decideEscaped(d *Decision, t Tokens, target string) {
+	var buffer pathBuffer
+	s.decidePath(d, t, target, normaliseTarget(target, &buffer))
+}
+
+// decidePath judges path, which is target made comparable.
+func (s *Snapshot) decidePath(d *Decision, t Tokens, target, path string) {
+	switch {
+	case path == robotsTxt:
+		*d = Decision{Allowed: true, Reason: ReasonRobotsTxt}
+		return
+	case s.Access == Unavailable && s.Cautious && RERP.Outcome(s.Status) == DisallowAll:
+		*d = Decision{Reason: ReasonRestricted, Dialect: RERP.Name()}
+		return
+	case s.Access == Unavailable:
+		*d = Decision{Allowed: true, Reason: ReasonUnavailable}
+		return
+	case s.Rules == nil:
+		*d = Decision{Reason: ReasonUnreachable}
+		return
+	}
+	s.Rules.decideTokens(d, t, target, path, comparePlain)
+	if d.Allowed {
+		s.Rules.decideForms(d, t, target)
+	}
+	if d.Allowed {
+		s.Rules.decideByOthers(d, t, target)
+	}
 }
 
 // decideForms replaces d if a form of the target is disallowed.
@@ -128,45 +145,6 @@ func (p *Policy) decideForms(d *Decision, t Tokens, target string) {
 			return
 		}
 	}
-}
-
-// decideByOthers replaces d if another dialect disallows the target or a form of
-// it. There are others only if the rules were compiled with Options.Cautious.
-func (p *Policy) decideByOthers(d *Decision, t Tokens, target string) {
-	if p.others == nil {
-		return
-	}
-	targets := []string{target}
-	for _, f := range forms(target, p.queries) {
-		targets = append(targets, f.target)
-	}
-	for _, other := range p.others {
-		for i, target := range targets {
-			next := other.decideAgents(t, target)
-			if next.Allowed {
-				continue
-			}
-			if i > 0 {
-				next.Form = target
-			}
-			*d = next
-			return
-		}
-	}
-}
-
-// decideAgents is what the dialect of p says to a client.
-func (p *Policy) decideAgents(t Tokens, target string) (d Decision) {
-	switch p.dialect.choice {
-	case everyEqual:
-		p.decideTokens(&d, t, target, p.dialect.comparable(target, new(pathBuffer)), comparePlain)
-		return d
-	case firstWithin:
-		if len(t.Fields) > 0 {
-			return p.Decide(t.Fields, target)
-		}
-	}
-	return p.Decide(t.Main, target)
 }
 
 // decideTokens fills the zero Decision d with the first decision that disallows,

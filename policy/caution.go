@@ -1,0 +1,74 @@
+package policy
+
+// compileOthers reads the body as all other dialects do.
+func (p *Policy) compileOthers(body []byte, o Options) {
+	o.Cautious = false
+	for _, d := range Dialects() {
+		if d != o.Dialect {
+			o.Dialect = d
+			p.others = append(p.others, Compile(body, o))
+		}
+	}
+}
+
+// decideByOthers replaces d if another dialect disallows the target or a form of
+// it. There are others only if the rules were compiled with Options.Cautious.
+func (p *Policy) decideByOthers(d *Decision, t Tokens, target string) {
+	if p.others == nil {
+		return
+	}
+	targets := []string{target}
+	for _, f := range forms(target, p.queries) {
+		targets = append(targets, f.target)
+	}
+	for _, other := range p.others {
+		if other.restrictAny(d, t, targets); !d.Allowed {
+			return
+		}
+	}
+}
+
+// restrictAny replaces d if the dialect of p disallows one of targets, the first
+// of which is the target as received and the others forms of it.
+func (p *Policy) restrictAny(d *Decision, t Tokens, targets []string) {
+	restrict := func(i int, next *Decision) bool {
+		if next.Allowed {
+			return false
+		}
+		if i > 0 {
+			next.Form = targets[i]
+		}
+		*d = *next
+		return true
+	}
+	if p.dialect.choice == everyEqual {
+		for i, target := range targets {
+			var next Decision
+			if p.decideTokens(&next, t, target, p.dialect.comparable(target, new(pathBuffer)), comparePlain); restrict(i, &next) {
+				return
+			}
+		}
+		return
+	}
+	for _, agent := range p.agentsOf(t) {
+		m := p.groupFor(agent) // once: it may take long to find
+		for i, target := range targets {
+			var next Decision
+			if p.judge(&next, agent, m, target, p.dialect.comparable(target, new(pathBuffer))); restrict(i, &next) {
+				return
+			}
+		}
+	}
+}
+
+// agentsOf returns what the dialect of p, which obeys one group alone, looks for
+// in user-agent lines.
+func (p *Policy) agentsOf(t Tokens) []string {
+	switch {
+	case p.dialect.choice == firstWithin && len(t.Fields) > 0:
+		return t.Fields
+	case len(t.Main) > 0:
+		return t.Main
+	}
+	return everyone
+}

@@ -10,10 +10,17 @@ import (
 	"heed/policy"
 )
 
-// answer is what heed check found for one URL.
+// answer is what heed check found for one URL, as one dialect.
 type answer struct {
-	URL      string
-	snapshot *policy.Snapshot // nil if there is a fault
+	URL     string
+	dialect policy.Dialect
+	asked   []string // the agents asked for; none: any
+	decider string   // the one whose group decided; empty if no group was looked for
+
+	snapshot *policy.Snapshot // nil if there is none to be had
+	fetched  bool             // it was not given as a file
+	rules    *policy.Policy   // as the dialect reads them; nil if there are none
+	outcome  policy.Outcome
 	decision policy.Decision
 	fault    error // why there is no decision
 }
@@ -21,7 +28,34 @@ type answer struct {
 // unknown reports whether it could not be told: there is no decision, or only
 // the one that an unreachable robots.txt forces.
 func (a answer) unknown() bool {
-	return a.fault != nil || a.decision.Reason == policy.ReasonUnreachable
+	return a.fault != nil || a.left() || a.decision.Reason == policy.ReasonUnreachable
+}
+
+// left reports whether the dialect leaves the answer to its user.
+func (a answer) left() bool {
+	return a.fault == nil && a.outcome == policy.LeaveOpen && a.decision.Reason == 0
+}
+
+// reason returns one word.
+func (a answer) reason() string {
+	switch {
+	case a.fault != nil:
+		return "fault"
+	case a.left():
+		return a.outcome.String()
+	}
+	return a.decision.Reason.String()
+}
+
+// explained returns one sentence.
+func (a answer) explained() string {
+	switch {
+	case !a.left():
+		return a.decision.String()
+	case a.snapshot.Status == 0:
+		return fmt.Sprintf("left to its user: %s has no word on no answer", a.dialect)
+	}
+	return fmt.Sprintf("left to its user: %s has no word on status %d", a.dialect, a.snapshot.Status)
 }
 
 func (a answer) status() int {
@@ -53,7 +87,7 @@ func (a answer) String() string {
 		return b.String()
 	}
 	d := a.decision
-	fmt.Fprintf(&b, "  reason  %s\n", d)
+	fmt.Fprintf(&b, "  reason  %s\n", a.explained())
 	if d.GroupLine > 0 {
 		fmt.Fprintf(&b, "  group   %s (line %d)\n", visible(d.Group), d.GroupLine)
 	}
@@ -62,6 +96,9 @@ func (a answer) String() string {
 	}
 	if d.Form != "" {
 		fmt.Fprintf(&b, "  form    %s (what a server may take the URL for)\n", visible(d.Form))
+	}
+	if a.fetched && a.dialect != policy.RFC9309 {
+		fmt.Fprintf(&b, "  outcome %s\n", a.outcome)
 	}
 	fmt.Fprintf(&b, "  robots  %s\n", strings.Join(a.source(), ", "))
 	return b.String()
@@ -87,46 +124,6 @@ func (a answer) source() []string {
 		parts = append(parts, visible(s.Err))
 	}
 	return parts
-}
-
-// answerData is an answer as JSON. Of verdict, allowed is the part that a proxy
-// acts by: unknown is not allowed.
-type answerData struct {
-	URL       string     `json:"url"`
-	Verdict   string     `json:"verdict"` // allowed, disallowed or unknown
-	Allowed   bool       `json:"allowed"`
-	Reason    string     `json:"reason,omitempty"`
-	Agent     string     `json:"agent,omitempty"`
-	Group     string     `json:"group,omitempty"`
-	GroupLine int        `json:"group_line,omitempty"`
-	Rule      string     `json:"rule,omitempty"`
-	Line      int        `json:"line"`
-	Form      string     `json:"form,omitempty"`
-	Robots    string     `json:"robots,omitempty"`
-	Hops      []string   `json:"hops,omitempty"`
-	Status    int        `json:"status,omitempty"`
-	Fetched   *time.Time `json:"fetched,omitempty"`
-	Truncated bool       `json:"truncated,omitempty"`
-	Explained string     `json:"explained,omitempty"`
-	Error     string     `json:"error,omitempty"`
-}
-
-func (a answer) data() answerData {
-	data := answerData{URL: a.URL, Verdict: a.verdict()}
-	if a.fault != nil {
-		data.Error = a.fault.Error()
-		return data
-	}
-	d, s := a.decision, a.snapshot
-	data.Allowed, data.Reason, data.Explained = d.Allowed, d.Reason.String(), d.String()
-	data.Agent, data.Group, data.GroupLine = d.Token, d.Group, d.GroupLine
-	data.Rule, data.Line, data.Form = d.Rule, d.Line, d.Form
-	data.Robots, data.Hops, data.Status, data.Truncated, data.Error = s.URL, s.Hops, s.Status, s.Truncated, s.Err
-	if !s.Fetched.IsZero() {
-		fetched := s.Fetched.UTC()
-		data.Fetched = &fetched
-	}
-	return data
 }
 
 // visible returns a text that others wrote; quoted as in Go where it has what a

@@ -31,7 +31,7 @@ type checkCmd struct {
 	Agent     []string `placeholder:"TOKEN" sep:"none" xor:"who" help:"Product token of the crawler, such as ExampleBot; repeated: each must be allowed. '*' is any other crawler."`
 	UserAgent string   `placeholder:"FIELD" xor:"who" help:"Take the product tokens from a User-Agent field."`
 	Robots    string   `placeholder:"FILE" help:"Read robots.txt from FILE (- is standard input) instead of fetching it."`
-	Dialect   string   `placeholder:"NAME" help:"Answer as NAME reads robots.txt: ${dialects}, or all to compare them."`
+	Dialect   string   `placeholder:"NAME" help:"Answer as NAME reads robots.txt: rfc9309, google, robotstxt, apetest, rerp or koster-1996; all compares them."`
 	Sitemaps  bool     `help:"List the sitemaps of robots.txt with their lines, instead of asking for URLs."`
 	JSON      bool     `help:"Print a JSON object a line, one for each URL, and for each dialect if all are asked; with --sitemaps one for each sitemap."`
 	JSONL     bool     `name:"jsonl" help:"Answer queries in JSON lines on standard input; see below."`
@@ -92,7 +92,7 @@ func (c *checkCmd) run(command *kong.Context, std streams) error {
 		return c.listSitemaps(ctx, source, dialects, std.out)
 	}
 	k := asker{source: source, who: who, dialects: dialects}
-	worst := worstOf(c.Dialect == everyDialect)
+	worst := worstOf(c.all())
 	for _, url := range c.URL {
 		answers := k.ask(ctx, url)
 		if err := c.print(std.out, answers); err != nil {
@@ -235,7 +235,7 @@ func (c *checkCmd) print(w io.Writer, answers []answer) error {
 		return nil
 	}
 	text := answers[0].String()
-	if c.Dialect == everyDialect {
+	if c.all() {
 		text = table(answers)
 	}
 	_, err := io.WriteString(w, text)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,13 +17,20 @@ import (
 	"testing/iotest"
 
 	"go.uber.org/goleak"
+
+	"heed/policy"
 )
 
 // conformance returns the lines of one of package policy's data sets. They
 // have more keys than a query; those are passed over.
 func conformance(tb testing.TB, name string) []byte {
 	tb.Helper()
-	f, err := os.Open(filepath.Join("..", "..", "policy", "testdata", name))
+	return unzipped(tb, filepath.Join("..", "..", "policy", "testdata", name))
+}
+
+func unzipped(tb testing.TB, path string) []byte {
+	tb.Helper()
+	f, err := os.Open(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -42,37 +50,88 @@ func TestLinesAreAnsweredAsTheConformanceDataSay(t *testing.T) {
 	// Package policy goes through the whole; here every tenth made case will do.
 	for name, step := range map[string]int{"spec.jsonl.gz": 1, "fuzz-dev.jsonl.gz": 10} {
 		lines := sample(conformance(t, name), step)
-		var out bytes.Buffer
-		if err := answerLines(policy.RFC9309, bytes.NewReader(lines), &out); err != nil {
-			t.Fatalf("%s: %v", name, err)
+		compareAnswers(t, name, policy.RFC9309, lines)
+		compareAnswers(t, name, policy.Google, lines)
+	}
+}
+
+// compareAnswers compares the answers to lines that carry, as other keys, what
+// each must be: "heed" and "heed_line" by the default, "allowed" by Google.
+func compareAnswers(t *testing.T, name string, d policy.Dialect, lines []byte) {
+	t.Helper()
+	var out bytes.Buffer
+	if err := answerLines(d, bytes.NewReader(lines), &out); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	answers := bufio.NewScanner(&out)
+	count := 0
+	for line := range bytes.Lines(lines) {
+		var want struct {
+			Heed    *bool
+			Line    int `json:"heed_line"`
+			Allowed *bool
 		}
-		answers := bufio.NewScanner(&out)
-		count := 0
-		for line := range bytes.Lines(lines) {
-			var want struct {
-				Allowed bool `json:"heed"`
-				Line    int  `json:"heed_line"`
-			}
-			var got struct {
-				Allowed *bool
-				Line    int
-			}
-			if !answers.Scan() {
-				t.Fatalf("%s: %d answers, no more", name, count)
-			}
-			if err := errors.Join(json.Unmarshal(line, &want), json.Unmarshal(answers.Bytes(), &got)); err != nil {
-				t.Fatal(err)
-			}
-			count++
-			// Where it is allowed, the data name lines that decided nothing.
-			if got.Allowed == nil || *got.Allowed != want.Allowed || !want.Allowed && got.Line != want.Line {
-				t.Errorf("%s line %d: %s, want %+v", name, count, answers.Bytes(), want)
-			}
+		var got struct {
+			Allowed *bool
+			Line    int
 		}
-		if answers.Scan() || count == 0 {
-			t.Errorf("%s: %d queries, and more answers", name, count)
+		if !answers.Scan() {
+			t.Fatalf("%s as %s: %d answers, no more", name, d, count)
+		}
+		if err := errors.Join(json.Unmarshal(line, &want), json.Unmarshal(answers.Bytes(), &got)); err != nil {
+			t.Fatal(err)
+		}
+		count++
+		verdict := want.Heed
+		if d == policy.Google {
+			// Its lines are not compared: the data name empty rules, which decide nothing.
+			verdict, want.Line = want.Allowed, got.Line
+		}
+		// Where it is allowed, the data name lines that decided nothing.
+		if got.Allowed == nil || verdict == nil || *got.Allowed != *verdict || !*verdict && got.Line != want.Line {
+			t.Errorf("%s line %d as %s: %s, want what it says: %.300s", name, count, d, answers.Bytes(), line)
 		}
 	}
+	if answers.Scan() || count == 0 {
+		t.Errorf("%s as %s: %d queries, and more answers", name, d, count)
+	}
+}
+
+// The real files lie beside the checkout. Package policy goes through the whole;
+// here some files will do.
+func TestLinesAboutRealFilesAreAnsweredAsTheDataSay(t *testing.T) {
+	const oneIn = 20
+	path := filepath.Join("..", "..", "..", "shared", "conformance", "real-dev.jsonl.gz")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%s is absent: CI must have the real robots.txt files", path)
+		}
+		t.Skipf("%s is absent: no answers about real robots.txt files were compared", path)
+	}
+	var lines bytes.Buffer
+	for file := range bytes.Lines(sample(unzipped(t, path), oneIn)) {
+		var real struct {
+			Robots  string  `json:"robots_b64"`
+			Queries [][]any `json:"q"`
+		}
+		if err := json.Unmarshal(file, &real); err != nil {
+			t.Fatal(err)
+		}
+		// Of a large file fewer queries, since each line carries all of it.
+		most := max(1, 256<<10/(len(real.Robots)+1))
+		for _, q := range real.Queries[:min(most, len(real.Queries))] {
+			query, err := json.Marshal(map[string]any{
+				"robots_b64": real.Robots, "agent": q[0], "url_b64": []byte(q[1].(string)),
+				"allowed": q[2] == 1.0, "heed": q[5] == 1.0, "heed_line": q[6],
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines.Write(append(query, '\n'))
+		}
+	}
+	compareAnswers(t, "real-dev", policy.RFC9309, lines.Bytes())
+	compareAnswers(t, "real-dev", policy.Google, lines.Bytes())
 }
 
 // sample returns one line in step.

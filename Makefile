@@ -1,7 +1,7 @@
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check test race e2e lint fmt vet bench bench-policy build deps clean
+.PHONY: help check test race e2e lint fmt vet fuzz bench bench-policy build deps clean
 
 GO       ?= go
 TOOL      = $(GO) tool -modfile=tools/go.mod
@@ -35,6 +35,15 @@ vet:
 
 fmt: ## format every Go file
 	$(TOOL) golangci-lint fmt
+
+FUZZTIME ?= 30s
+fuzz: ## every fuzz target, FUZZTIME (30s) each
+	@grep -rln --include='*_test.go' '^func Fuzz' . | grep -v '^./bench/' | sort | while read -r file; do \
+	  for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$$file"); do \
+	    echo "$$(dirname "$$file") $$target"; \
+	    $(GO) test "$$(dirname "$$file")" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) </dev/null || exit 1; \
+	  done; \
+	done
 
 bench: ## benchmarks, six runs each, as benchstat wants them
 	$(GO) test -run '^$$' -bench . -benchmem -count 6 -timeout 60m $(PACKAGES)

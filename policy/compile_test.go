@@ -85,6 +85,23 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// What a compiler wrote before must not be seen in what it writes next.
+func TestCompilingAgainMakesTheSame(t *testing.T) {
+	bodies := [][]byte{nil, typical, []byte("x:y"), []byte("User-agent: a\nDisallow: /*a*b\nUser-agent: b\nUser-agent: a\nAllow: /?%3a\n")}
+	var first []*policy.Policy
+	for _, body := range bodies {
+		first = append(first, policy.Compile(body, policy.Options{}))
+	}
+	for range 3 {
+		for i := range bodies {
+			i = len(bodies) - 1 - i
+			if got := policy.Compile(bodies[i], policy.Options{}); !reflect.DeepEqual(got, first[i]) {
+				t.Errorf("%q: compiled again it comes out as %+v, not %+v", bodies[i], got, first[i])
+			}
+		}
+	}
+}
+
 func FuzzCompile(f *testing.F) {
 	for _, seed := range []struct{ body, token, target string }{
 		{string(typical), "ExampleBot", "/section-7/private/press/x.pdf"},

@@ -19,6 +19,9 @@
 // user-agent line neither opens, closes nor splits a group. Compile never
 // fails: what can be understood counts (RFC 9309 §2.2.4, §2.3.1.5).
 //
+// [Lines] yields the lines so read, for those who want more of a file than its
+// rules; heed's lint is one of them.
+//
 // One deviation: a product token may hold digits. "MJ12bot" on a user-agent
 // line names MJ12bot and nobody else, where RFC 9309 §2.2.1 would end the name
 // at the first digit.
@@ -41,17 +44,45 @@
 // an origin may understand the target, such as "//private" or
 // "/pub/%2e%2e/private" for "/private".
 //
+// # Other readings
+//
+// A [Dialect] is how another parser, or an older document, reads and compares:
+// Options.Dialect takes one, [Dialects] lists them, and docs/dialects.md has
+// what each does. With Options.Cautious a body is read as all of them do, and
+// [Snapshot.Decide] disallows what any of them disallows.
+//
+// # Other records
+//
+// Sitemap, Crawl-delay and all other records are kept with their lines, see
+// [Policy.Records] and [Policy.RecordsFor]. They decide nothing. [ParseCrawlDelay]
+// and its like read their values.
+//
+// # How a verdict is found
+//
+// The groups of a token were merged when the file was compiled, so a token is
+// looked up once, in a map. Patterns that are a mere prefix, and those that end
+// with '$' and have no other wildcard, are sorted: a binary search, by eight
+// octets at a time, finds the last that does not come after the path, and that
+// one or one of its prefixes decides among them. Patterns with other wildcards
+// are tried from the longest to the shortest, as long as they are longer than
+// what was found; most are ruled out by 64 bits that tell which pairs of octets
+// a path has. Since '*' is the only wildcard, taking the earliest place for
+// every literal between two of them is right, and nothing is tried twice.
+//
 // # Cost
 //
-// Compile takes time and memory proportional to the octets read, but for the
-// sorting of rules and names. Decide takes no lock and, for a target that is
-// already normalised, allocates nothing. It tries the rules of the groups that
-// name a token from the longest to the shortest and stops at the first that
-// matches, so it takes at worst O(pattern octets + path octets × rules with a
-// wildcard): since '*' is the only wildcard, taking the earliest place for
-// every literal between two of them is right, and nothing is tried twice.
-// Snapshot.Decide takes at most 32 times that for each token, with a target made
-// to have every form there is; the usual target has none.
+// Compile takes time proportional to the octets read, but for the sorting of
+// rules and names, and memory proportional to them: a rule is kept once for its
+// own group, and once more where groups are merged, which is done only as long
+// as no more rules are kept twice than there are. Where that is not enough, for
+// tokens that share groups in many ways, each of a token's groups is looked in.
+//
+// Decide takes no lock and allocates nothing, but for a target of more than 1 KiB
+// that is not normalised. It takes at worst O(pattern octets + path octets ×
+// rules with a wildcard), and for a file without hostile intent about as long as
+// it takes to read the path. Snapshot.Decide takes at most 32 times that for each
+// token, with a target made to have every form there is; the usual target has
+// none. Caution multiplies it by the number of dialects.
 //
 // Everything exported is safe for concurrent use: a Policy and a Snapshot do
 // not change once made.

@@ -16,14 +16,14 @@ func (c *compiler) release() *Policy {
 	p := new(Policy)
 	*p = *c.policy
 	p.text = string(c.text)
-	p.rules = slices.Clone(p.rules)
-	p.sets = slices.Clone(p.sets)
-	p.keys = slices.Clone(p.keys)
-	p.hints = slices.Clone(p.hints)
-	p.groups = slices.Clone(p.groups)
-	p.mentions = slices.Clone(p.mentions)
-	p.named = slices.Clone(p.named)
-	p.records = slices.Clone(p.records)
+	p.rules = own(p.rules)
+	p.sets = own(p.sets)
+	p.keys = own(p.keys)
+	p.hints = own(p.hints)
+	p.groups = own(p.groups)
+	p.mentions = own(p.mentions)
+	p.named = own(p.named)
+	p.records = own(p.records)
 	if cap(c.text) > most {
 		return p
 	}
@@ -38,4 +38,12 @@ func (c *compiler) release() *Policy {
 	}
 	compilers.Put(c)
 	return p
+}
+
+// own returns a copy of s; nil for an empty one, whatever was there before.
+func own[T any](s []T) []T {
+	if len(s) == 0 {
+		return nil
+	}
+	return slices.Clone(s)
 }

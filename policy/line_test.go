@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -122,5 +123,61 @@ func TestTokenizerTakesLinearTime(t *testing.T) {
 		if best > enough {
 			t.Errorf("%q: the best of 3 took %v, more than %v", end, best, enough)
 		}
+	}
+}
+
+// FuzzLines: every octet of a body is in one line, in a line's end or in the
+// byte order mark; parts are inside their line and in its order; and reading
+// takes time in proportion to the body, since each line is read once.
+func FuzzLines(f *testing.F) {
+	for _, seed := range []string{
+		"\xef\xbb\xbfUser-agent: a # b\r\nDisallow /x\n\r:\x00#\n",
+		"a b c\rAllow:\x00/\n#\n\n", "#:#\n \t:x\n", "\xef\xbb", "a:b\r\r\nc",
+		"Disallow: /" + strings.Repeat("x", maxLine) + "#\nAllow: /",
+	} {
+		f.Add([]byte(seed), uint8(lenientLine))
+		f.Add([]byte(seed), uint8(strictLine))
+		f.Add([]byte(seed), uint8(scrubbedLine))
+	}
+	f.Fuzz(func(t *testing.T, body []byte, reading uint8) {
+		lines := tokenize(body, lineReading(reading%3), lenientKeys)
+		at, number := byteOrderMark(body), 0
+		for l := new(Line); lines.next(l); {
+			number++
+			if l.Number != number || l.Raw.Start != at || l.Raw.End > len(body) {
+				t.Fatalf("line %d is %+v, and %d comes next", number, *l, at)
+			}
+			if bytes.ContainsAny(l.Raw.Of(body), "\r\n") {
+				t.Fatalf("%+v has a line end inside", *l)
+			}
+			at = l.Raw.End
+			if at < len(body) {
+				at++
+				if body[at-1] == '\r' && at < len(body) && body[at] == '\n' {
+					at++
+				}
+			}
+			checkParts(t, *l)
+		}
+		if at != len(body) {
+			t.Fatalf("%d of %d octets were read", at, len(body))
+		}
+	})
+}
+
+func checkParts(t *testing.T, l Line) {
+	t.Helper()
+	if l.Comment.Start < l.Raw.Start || l.Comment.End != l.Raw.End {
+		t.Fatalf("%+v: the comment is elsewhere", l)
+	}
+	if l.Kind == Blank || l.Kind == Junk {
+		if l.Key.Len() != 0 || l.Value.Len() != 0 {
+			t.Fatalf("%+v has a key or a value", l)
+		}
+		return
+	}
+	if l.Key.Start < l.Raw.Start || l.Key.Len() == 0 || l.Key.End > l.Separator ||
+		l.Value.Start <= l.Separator || l.Value.End < l.Value.Start || l.Value.End > l.Comment.Start {
+		t.Fatalf("%+v: its parts are not in order", l)
 	}
 }

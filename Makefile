@@ -23,12 +23,14 @@ test: race e2e ## all tests, the end-to-end tests and their table of clients las
 race: ## unit tests with the race detector
 	$(if $(RACE),,@echo "no C compiler found: the unit tests run without the race detector (make deps installs one)"; test "$${CI:-}" != true)
 	$(GO) test $(RACE) -timeout 15m $(PACKAGES)
+	$(GO) -C bench test ./...
 
 e2e: ## end-to-end tests: the built binary, every real client found, real robots.txt files
 	$(GO) -C e2e test -count=1 -timeout 25m $(E2E_FLAGS)
 
 lint: vet ## formatting, vet and the chosen linters (.golangci.yml)
 	$(TOOL) golangci-lint run --timeout 10m
+	cd bench && $(GO) tool -modfile=../tools/go.mod golangci-lint run --timeout 10m
 
 vet:
 	$(GO) vet ./...

@@ -31,7 +31,7 @@ type answerData struct {
 
 	Agents     []string     `json:"agents"` // asked for
 	GroupNames []string     `json:"group_names,omitempty"`
-	CrawlDelay *float64     `json:"crawl_delay,omitempty"` // seconds
+	CrawlDelay *float64     `json:"crawl_delay,omitempty"` // seconds; the longest that can be read
 	Records    []recordData `json:"records,omitzero"`      // of the group that applies
 	Sitemaps   []string     `json:"sitemaps,omitzero"`
 
@@ -103,8 +103,11 @@ func (data *answerData) contents(a answer) {
 			continue // for every crawler, wherever it stands
 		}
 		data.Records = append(data.Records, recordData{r.Line, r.Kind.String(), r.Key, r.Value, r.Group})
-		if delay, err := policy.ParseCrawlDelay(r.Value); r.Kind == policy.CrawlDelay && err == nil && data.CrawlDelay == nil {
-			seconds := delay.Seconds()
+		if r.Kind != policy.CrawlDelay {
+			continue
+		}
+		delay, err := policy.ParseCrawlDelay(r.Value)
+		if seconds := delay.Seconds(); err == nil && (data.CrawlDelay == nil || *data.CrawlDelay < seconds) {
 			data.CrawlDelay = &seconds
 		}
 	}

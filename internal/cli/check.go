@@ -34,7 +34,7 @@ type checkCmd struct {
 	Dialect   string   `placeholder:"NAME" help:"Answer as NAME reads robots.txt: rfc9309, google, robotstxt, apetest, rerp or koster-1996; all compares them."`
 	Sitemaps  bool     `help:"List the sitemaps of robots.txt with their lines, instead of asking for URLs."`
 	JSON      bool     `help:"Print a JSON object a line, one for each URL, and for each dialect if all are asked; with --sitemaps one for each sitemap."`
-	JSONL     bool     `name:"jsonl" help:"Answer queries in JSON lines on standard input; see below."`
+	JSONL     bool     `name:"jsonl" help:"Answer queries in JSON lines on standard input; see above."`
 	URL       []string `arg:"" optional:"" name:"url" help:"URLs to check; with --robots also paths, such as /private/."`
 }
 
@@ -46,7 +46,7 @@ func (c *checkCmd) Help() string {
 
 --sitemaps lists every Sitemap record of the robots.txt of each URL, or of --robots FILE, and marks those that are no whole http or https URL. No agent is needed.
 
---json gives for each URL: url, verdict, allowed, reason; agent (whose group decided), group, group_line, group_names; rule, line, pattern, path, form; dialect, outcome (follow-rules, allow-all, disallow-all, defer or leave-open), lifetime_seconds and lifetime_by_expires (how long the dialect uses a copy, and whether an Expires field comes before that); agents (asked for), crawl_delay in seconds and the other records of the group that applies, sitemaps; robots, source_url, hops, response_code, access, fetched, expires; explained, error. The body is in heed lint --json.
+--json gives for each URL: url, verdict, allowed, reason; agent (whose group decided), group, group_line, group_names; rule, line, pattern, path, form; dialect, decided_by (another that a cautious proxy heeds), outcome (follow-rules, allow-all, disallow-all, defer or leave-open), lifetime_seconds and lifetime_by_expires (how long the dialect uses a copy, and whether an Expires field comes before that); agents (asked for); crawl_delay in seconds and records (of the group that applies), sitemaps; robots, source_url, hops, response_code, access, fetched, expires; explained, error. The body is in heed lint --json.
 
 --jsonl reads lines {"robots_b64": …, "agents": […], "url": …} and writes a line {"allowed": true, "line": 3} for each, in their order: the groups of all agents are combined, line is 0 where no rule matched, and the URL is compared by RFC 9309 alone, or as the --dialect compares it. "agent" may stand for "agents" with one token; "agents_b64", "agent_b64" and "url_b64" take base64 of octets that are not UTF-8. A line that cannot be read is answered by {"error": …}.
 

@@ -72,7 +72,7 @@ func (p *Policy) groupsFor(tokens []string) []uint32 {
 		}
 		return groups
 	}
-	add := func(t token) {
+	add := func(t *token) {
 		for _, at := range p.named[t.mentions.from:t.mentions.to] {
 			groups = append(groups, p.mentions[at].group)
 		}
@@ -83,7 +83,7 @@ func (p *Policy) groupsFor(tokens []string) []uint32 {
 		}
 	}
 	if groups == nil {
-		add(p.global)
+		add(&p.global)
 	}
 	return groups
 }

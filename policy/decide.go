@@ -89,27 +89,46 @@ func (c comparison) in(groups pair) uint32 {
 
 // token is what is known of a product token that a group names.
 type token struct {
-	mentions span // of Policy.named
-	groups   pair // none if each group has to be looked in, see compiler.lookIn
+	mentions span   // of Policy.named
+	groups   pair   // none if each group has to be looked in, see compiler.lookIn
+	name     uint32 // offset of it, in lower case, in Policy.text
+	nameLen  uint16
 }
 
-func (t token) isNamed() bool { return t.mentions.from < t.mentions.to }
+func (t *token) isNamed() bool { return t.mentions.from < t.mentions.to }
+
+// unnamed is a token that no group names.
+var unnamed token
 
 // tokenNamed finds what names a token, without allocating unless it is very
 // long.
-func (p *Policy) tokenNamed(name string) token {
+func (p *Policy) tokenNamed(name string) *token {
 	if name == global {
-		return p.global
+		return &p.global
 	}
 	if p.nameHints&nameHint(name) == 0 {
-		return token{}
+		return &unnamed
 	}
 	var buffer [64]byte
 	key := append(buffer[:0], name...)
 	for i, c := range key {
 		key[i] = lower(c)
 	}
-	return p.tokens[string(key)]
+	from, to := 0, len(p.tokens)
+	for from < to {
+		middle := int(uint(from+to) / 2)
+		if t := &p.tokens[middle]; p.text[t.name:t.name+uint32(t.nameLen)] < string(key) {
+			from = middle + 1
+		} else {
+			to = middle
+		}
+	}
+	if from < len(p.tokens) {
+		if t := &p.tokens[from]; p.text[t.name:t.name+uint32(t.nameLen)] == string(key) {
+			return t
+		}
+	}
+	return &unnamed
 }
 
 // decide judges a path, which is target made comparable, by all groups of the
@@ -123,7 +142,7 @@ func (p *Policy) decide(d *Decision, tokens []string, target, path string, c com
 		}
 	}
 	if s.mention == nil {
-		s.groupsOf(global, p.global, path)
+		s.groupsOf(global, &p.global, path)
 	}
 	if s.mention == nil && len(tokens) > 0 {
 		s.token = tokens[0]
@@ -144,7 +163,7 @@ type search struct {
 }
 
 // groupsOf looks for a rule in the groups that name a token.
-func (s *search) groupsOf(name string, t token, path string) {
+func (s *search) groupsOf(name string, t *token, path string) {
 	if s.mention == nil {
 		s.token = name
 	}

@@ -1,8 +1,8 @@
 package policy
 
 // nameHint is one of 64 bits that a name, of any case, has in common with few.
-func nameHint(name string) uint64 {
-	if name == "" {
+func nameHint[T string | []byte](name T) uint64 {
+	if len(name) == 0 {
 		return 1
 	}
 	return 1 << ((uint(lower(name[0])) + 7*uint(len(name))) & 63)

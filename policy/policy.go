@@ -60,7 +60,7 @@
 // # How a verdict is found
 //
 // The groups of a token were merged when the file was compiled, so a token is
-// looked up once, in a map. Patterns that are a mere prefix, and those that end
+// looked up once, by a binary search. Patterns that are a mere prefix, and those that end
 // with '$' and have no other wildcard, are sorted: a binary search, by eight
 // octets at a time, finds the last that does not come after the path, and that
 // one or one of its prefixes decides among them. Patterns with other wildcards
@@ -138,10 +138,10 @@ type Policy struct {
 	groups    []group   // in file order
 	mentions  []mention // in file order
 	named     []uint32  // places of mentions: those of a token side by side, one a group, in file order
-	tokens    map[string]token
-	records   []record // in file order
-	global    token    // "*"
-	nameHints uint64   // those of the keys of tokens
+	tokens    []token   // sorted by name, without "*"
+	records   []record  // in file order
+	global    token     // "*"
+	nameHints uint64    // those of the names of tokens
 	dialect   Dialect
 	queries   bool // a set has patterns that differ once their query is decoded
 	truncated bool
@@ -174,8 +174,8 @@ func (p *Policy) Dialect() Dialect { return p.dialect }
 
 // Size is the memory that the Policy holds, in octets, approximately.
 func (p *Policy) Size() int {
-	const ofToken = 48 // an entry of the map, with its share of free slots
-	size := int(unsafe.Sizeof(*p)) + len(p.text) + ofToken*len(p.tokens) +
+	size := int(unsafe.Sizeof(*p)) + len(p.text) +
+		len(p.tokens)*int(unsafe.Sizeof(token{})) +
 		len(p.rules)*int(unsafe.Sizeof(rule{})) +
 		len(p.sets)*int(unsafe.Sizeof(set{})) +
 		len(p.keys)*int(unsafe.Sizeof(key(0))) +

@@ -23,6 +23,7 @@ func (c *compiler) release() *Policy {
 	p.groups = own(p.groups)
 	p.mentions = own(p.mentions)
 	p.named = own(p.named)
+	p.tokens = own(p.tokens)
 	p.records = own(p.records)
 	if cap(c.text) > most {
 		return p
@@ -30,7 +31,7 @@ func (c *compiler) release() *Policy {
 	old := c.policy
 	*old = Policy{
 		rules: old.rules[:0], sets: old.sets[:0], keys: old.keys[:0], hints: old.hints[:0],
-		groups: old.groups[:0], mentions: old.mentions[:0], named: old.named[:0], records: old.records[:0],
+		groups: old.groups[:0], mentions: old.mentions[:0], named: old.named[:0], tokens: old.tokens[:0], records: old.records[:0],
 	}
 	*c = compiler{
 		policy: old, text: c.text[:0], rules: c.rules[:0], ofGroup: c.ofGroup[:0], tokens: c.tokens[:0],

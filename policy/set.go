@@ -61,7 +61,8 @@ func (c *compiler) indexTokens() {
 	})
 	var groups []uint32
 	for i := 0; i < len(c.tokens); {
-		name := nameOf(c.tokens[i])
+		at := c.tokens[i].token
+		name := at.Of(c.text)
 		from := len(p.named)
 		groups = groups[:0]
 		for ; i < len(c.tokens) && bytes.Equal(nameOf(c.tokens[i]), name); i++ {
@@ -77,11 +78,9 @@ func (c *compiler) indexTokens() {
 			p.global = t
 			continue
 		}
-		if p.tokens == nil {
-			p.tokens = make(map[string]token)
-		}
-		p.tokens[string(name)] = t
-		p.nameHints |= nameHint(string(name))
+		t.name, t.nameLen = uint32(at.Start), uint16(at.Len())
+		p.tokens = append(p.tokens, t)
+		p.nameHints |= nameHint(name)
 	}
 }
 

@@ -23,15 +23,19 @@ func table(answers []answer) string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0) // writes to memory: no error to look at
 	fmt.Fprint(w, "  DIALECT\tVERDICT\tLINE\tRULE\tGROUP\n")
 	for _, a := range answers {
+		d := a.decision
 		line, rule, group := "-", "- ("+a.reason()+")", "-"
-		if d := a.decision; d.GroupLine > 0 {
-			group = fmt.Sprintf("%s (line %d)", clipped(visible(d.Group)), d.GroupLine)
-			if d.Line > 0 {
-				line, rule = fmt.Sprint(d.Line), clipped(visible(d.Rule))
-			}
-			if d.Form != "" {
-				rule += " by the form " + clipped(visible(d.Form))
-			}
+		if d.Line > 0 {
+			line, rule = fmt.Sprint(d.Line), clipped(visible(d.Rule))
+		}
+		if d.Form != "" {
+			rule += " by the form " + clipped(visible(d.Form))
+		}
+		if d.Group != "" {
+			group = clipped(visible(d.Group))
+		}
+		if d.GroupLine > 0 { // 0: rules before any group, which some take to be for everyone
+			group += fmt.Sprintf(" (line %d)", d.GroupLine)
 		}
 		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", a.dialect, a.verdict(), line, rule, group)
 	}

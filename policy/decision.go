@@ -138,23 +138,20 @@ func (d Decision) String() string {
 	}
 	switch d.Reason {
 	case ReasonRule:
-		s := fmt.Sprintf("%s by %q (line %d) in the group of %q (line %d)",
-			verdict, d.Rule, d.Line, d.Group, d.GroupLine) + d.by()
+		s := fmt.Sprintf("%s by %q (line %d) in %s", verdict, d.Rule, d.Line, d.inGroup()) + d.by()
 		if d.Form != "" {
 			s += fmt.Sprintf(", which the target meets as %q", d.Form)
 		}
 		return s
 	case ReasonNoMatch:
-		return fmt.Sprintf("%s: no rule in the group of %q (line %d) matches",
-			verdict, d.Group, d.GroupLine) + d.by()
+		return fmt.Sprintf("%s: no rule in %s matches", verdict, d.inGroup()) + d.by()
 	case ReasonNoGroup:
 		if d.Token == global {
-			return fmt.Sprintf("%s: there is no group for %q", verdict, global)
+			return fmt.Sprintf("%s: there is no group for %q", verdict, global) + d.by()
 		}
-		return fmt.Sprintf("%s: no group names %q, and there is none for %q",
-			verdict, d.Token, global)
+		return fmt.Sprintf("%s: no group names %q, and there is none for %q", verdict, d.Token, global) + d.by()
 	case ReasonRobotsTxt:
-		return verdict + ": " + robotsTxt + " may always be requested"
+		return verdict + ": " + robotsTxt + " may always be requested" + d.by()
 	case ReasonUnavailable:
 		return verdict + ": robots.txt is unavailable"
 	case ReasonUnreachable:
@@ -165,6 +162,15 @@ func (d Decision) String() string {
 		return verdict + " by the operator, whatever robots.txt says"
 	}
 	return verdict + ": no reason is known"
+}
+
+// inGroup names the group that counts. A dialect may put rules before any group
+// into one that no line names.
+func (d Decision) inGroup() string {
+	if d.GroupLine == 0 {
+		return "the group for everyone, of rules before any group"
+	}
+	return fmt.Sprintf("the group of %q (line %d)", d.Group, d.GroupLine)
 }
 
 // by names the dialect, if it is not the default.

@@ -51,6 +51,15 @@ func TestDecisionString(t *testing.T) {
 			(&policy.Snapshot{Access: policy.Unreachable}).Decide(only("OtherBot"), "/y"),
 			`disallowed: robots.txt is unreachable`,
 		},
+		{
+			policy.Compile([]byte("Disallow: /x\n"), policy.Options{Dialect: policy.Robotstxt}).Decide(nil, "/x"),
+			`disallowed by "Disallow: /x" (line 1) in the group for everyone, of rules before any group as robotstxt reads it`,
+		},
+		{
+			policy.Compile(nil, policy.Options{Dialect: policy.RERP}).Decide([]string{"OtherBot"}, "/x"),
+			`allowed: no group names "OtherBot", and there is none for "*" as rerp reads it`,
+		},
+		{policy.Override(false), `disallowed by the operator, whatever robots.txt says`},
 		{policy.Decision{}, `disallowed: no reason is known`},
 	} {
 		if got := c.decision.String(); got != c.want {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"heed/policy"
 )
@@ -86,6 +87,34 @@ next:
 	return kept
 }
 
+// pack puts what is asked side by side in memory, in the order in which it is
+// asked. A proxy has just read the target that it asks about; a query whose
+// texts lie all over the heap would make everybody's first cost that of waiting
+// for them.
+func (c *corpus) pack() {
+	var text strings.Builder
+	tokens := make([]string, 0, c.queries)
+	for _, f := range c.files {
+		for i := range f.Queries {
+			text.WriteString(f.Queries[i].agent)
+			text.WriteString(f.Queries[i].target)
+		}
+	}
+	rest := text.String()
+	take := func(n int) (s string) {
+		s, rest = rest[:n], rest[n:]
+		return s
+	}
+	for _, f := range c.files {
+		for i := range f.Queries {
+			q := &f.Queries[i]
+			q.agent, q.target = take(len(q.agent)), take(len(q.target))
+			tokens = append(tokens, q.agent)
+			q.tokens = tokens[len(tokens)-1:]
+		}
+	}
+}
+
 // readCorpus reads gzip'd JSON Lines. Files without a query are none of ours:
 // there is nothing to ask of them.
 func readCorpus(name string) (*corpus, error) {
@@ -101,6 +130,7 @@ func readCorpus(name string) (*corpus, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
+	c.pack()
 	return c, nil
 }
 

@@ -156,6 +156,29 @@ func BenchmarkRealFiles(b *testing.B) {
 			}
 		}
 	})
+	// The same, but each file is asked about some times over before the next, as
+	// a crawl of one site does: its rules are near by then.
+	b.Run("decide-again", func(b *testing.B) {
+		const times = 8
+		b.ReportAllocs()
+		from, to, i, again := 0, 0, 0, 0
+		for b.Loop() {
+			if i == to {
+				if again++; again < times && to > from {
+					i = from
+				} else {
+					from, again = to%len(queries), 0
+					i = from
+					for to = from; to < len(queries) && queries[to].policy == queries[from].policy; {
+						to++
+					}
+				}
+			}
+			q := &queries[i]
+			q.policy.Decide(tokens[i:i+1], q.target)
+			i++
+		}
+	})
 	b.Run("compile", func(b *testing.B) {
 		b.ReportAllocs()
 		i, read := 0, 0

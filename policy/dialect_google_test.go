@@ -2,7 +2,6 @@ package policy_test
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"testing"
 
 	"heed/policy"
@@ -12,44 +11,8 @@ import (
 // the parser does where the draft is silent or says otherwise. The data decide:
 // "allowed" is what the parser answered.
 
-// googleCase is a line of spec or of fuzz-dev with Google's verdict.
-type googleCase struct {
-	madeCase
-	Google bool `json:"allowed"`
-}
-
 func TestConformanceGoogleMadeCases(t *testing.T) {
-	for _, set := range []struct {
-		data string
-		want int
-	}{
-		{specData, 697},
-		{fuzzData, 20_000},
-	} {
-		t.Run(filepath.Base(set.data), func(t *testing.T) {
-			t.Parallel()
-			count, wrong := 0, 0
-			eachLine(t, set.data, func(line []byte) error {
-				var c googleCase
-				if err := json.Unmarshal(line, &c); err != nil {
-					return err
-				}
-				count++
-				got := compileAsGoogle(c.Robots).Decide(c.tokens(), policy.TargetOf(c.url()))
-				if got.Allowed == c.Google {
-					return nil
-				}
-				if wrong++; wrong <= mismatches {
-					t.Errorf("%s%s: robots %q, tokens %q, url %q:\ngot %v\nwant allowed=%t",
-						c.Name, c.ID, c.Robots, c.tokens(), c.url(), got, c.Google)
-				}
-				return nil
-			})
-			if wrong > 0 || count != set.want {
-				t.Errorf("%d of %d cases disagree, want none of %d", wrong, count, set.want)
-			}
-		})
-	}
+	judgeMadeCases(t, policy.Google, func(c *madeCase, d policy.Decision) bool { return d.Allowed == c.Google })
 }
 
 func TestConformanceGoogleRealFiles(t *testing.T) {

@@ -16,10 +16,11 @@ const fewPatterns = 4
 // has between its wildcards.
 type hint uint64
 
-func hintOf[T string | []byte](text T) hint {
+// hintOf is the hint of a pattern.
+func hintOf(pattern []byte) hint {
 	var h hint
-	for i := 1; i < len(text); i++ {
-		a, b := text[i-1], text[i]
+	for i := 1; i < len(pattern); i++ {
+		a, b := pattern[i-1], pattern[i]
 		if a != '*' && b != '*' && b != '$' {
 			h |= pairHint(a, b)
 		}

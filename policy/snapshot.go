@@ -113,7 +113,7 @@ func (s *Snapshot) decidePath(d *Decision, t Tokens, target, path string) {
 	case path == robotsTxt:
 		*d = Decision{Allowed: true, Reason: ReasonRobotsTxt}
 		return
-	case s.Access == Unavailable && s.Cautious && RERP.Outcome(s.Status) == DisallowAll:
+	case s.Restricted():
 		*d = Decision{Reason: ReasonRestricted, Dialect: RERP.Name()}
 		return
 	case s.Access == Unavailable:
@@ -130,6 +130,12 @@ func (s *Snapshot) decidePath(d *Decision, t Tokens, target, path string) {
 	if d.Allowed {
 		s.Rules.decideByOthers(d, t, target)
 	}
+}
+
+// Restricted tells whether everything is disallowed since robots.txt itself is
+// refused, which is so only by a dialect that caution heeds.
+func (s *Snapshot) Restricted() bool {
+	return s.Cautious && s.Access == Unavailable && RERP.Outcome(s.Status) == DisallowAll
 }
 
 // decideForms replaces d if a form of the target is disallowed.

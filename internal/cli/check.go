@@ -54,14 +54,7 @@ Exit status: 0 all URLs are allowed, 1 one is not, 2 it could not be told for on
 }
 
 func (c *checkCmd) Run(command *kong.Context, std streams) error {
-	err := c.run(command, std)
-	var s status
-	if err == nil || errors.As(err, &s) {
-		return err
-	}
-	f := &failure{err: err}
-	errors.As(err, &f)
-	return &failure{err: err, code: checkUnknown, hint: f.hint}
+	return failing(c.run(command, std), checkUnknown)
 }
 
 func (c *checkCmd) run(command *kong.Context, std streams) error {
@@ -92,7 +85,7 @@ func (c *checkCmd) run(command *kong.Context, std streams) error {
 		return c.listSitemaps(ctx, source, dialects, std.out)
 	}
 	k := asker{source: source, who: who, dialects: dialects}
-	worst := worstOf(c.all())
+	worst := worst{all: c.all()}
 	for _, url := range c.URL {
 		answers := k.ask(ctx, url)
 		if err := c.print(std.out, answers); err != nil {

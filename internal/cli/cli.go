@@ -104,6 +104,17 @@ type failure struct {
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
+// failing returns err with another exit status, unless it is one itself.
+func failing(err error, code int) error {
+	var s status
+	if err == nil || errors.As(err, &s) {
+		return err
+	}
+	f := &failure{err: err}
+	errors.As(err, &f)
+	return &failure{err: err, code: code, hint: f.hint}
+}
+
 // usage is the failure of a command line that cannot be read.
 func usage(args []string, err error) error {
 	command, code := "heed", 2

@@ -121,7 +121,7 @@ func outcomeOf(s *policy.Snapshot) policy.Outcome {
 	switch {
 	case s.Rules != nil:
 		return policy.FollowRules
-	case s.Access == policy.Unavailable && s.Cautious && policy.RERP.Outcome(s.Status) == policy.DisallowAll:
+	case s.Restricted():
 		return policy.DisallowAll
 	case s.Access == policy.Unavailable:
 		return policy.AllowAll
@@ -186,8 +186,6 @@ type worst struct {
 	all    bool // a dialect that disallows counts more than one that cannot tell
 	status int
 }
-
-func worstOf(all bool) *worst { return &worst{all: all} }
 
 func (w *worst) add(s int) {
 	if w.all && w.status > 0 && s > 0 {

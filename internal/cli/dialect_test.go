@@ -176,7 +176,7 @@ func TestTheStatusOfAllDialectsIsThatOfADenial(t *testing.T) {
 		{true, []int{1, 0, 2}, 1},
 		{true, []int{0, 2}, 2},
 	} {
-		w := worstOf(tt.all)
+		w := worst{all: tt.all}
 		for _, s := range tt.statuses {
 			w.add(s)
 		}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -52,14 +51,7 @@ type lintee struct {
 }
 
 func (c *lintCmd) Run(command *kong.Context, std streams) error {
-	err := c.run(command, std)
-	var s status
-	if err == nil || errors.As(err, &s) {
-		return err
-	}
-	f := &failure{err: err}
-	errors.As(err, &f)
-	return &failure{err: err, code: lintUnknown, hint: f.hint}
+	return failing(c.run(command, std), lintUnknown)
 }
 
 func (c *lintCmd) run(command *kong.Context, std streams) error {

@@ -49,7 +49,7 @@ func (c *checkCmd) listSitemaps(ctx context.Context, source source, dialects []p
 		return c.printSitemaps(w, c.Robots, k.sitemaps(ctx, origin.Origin{}, dialect))
 	}
 	seen := make(map[string]bool)
-	worst := worstOf(false)
+	worst := worst{}
 	for _, asked := range c.URL {
 		var found sitemapList
 		o, _, err := splitURL(asked)

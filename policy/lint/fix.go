@@ -9,8 +9,9 @@ import (
 
 // Fix returns a mended robots.txt: keys spelt right, colons put in, octets of
 // patterns escaped as RFC 9309 §2.2.2 compares them, agents cut to what is
-// compared, with the words that were more than a version in a comment, NUL, CR and byte order mark gone, and lines that count for nothing
-// turned into comments. Comments and empty lines stay.
+// compared, with the words that were more than a version in a comment, NUL, CR
+// and byte order mark gone, and lines that count for nothing turned into
+// comments. Comments and empty lines stay.
 //
 // Each line becomes one line, and the default dialect answers of the result what
 // it answers of body, for every agent and target, by the rule in the same line,

@@ -179,6 +179,16 @@ func BenchmarkRealFiles(b *testing.B) {
 			i++
 		}
 	})
+	// What of compiling is finding the lines and what they are.
+	b.Run("lines", func(b *testing.B) {
+		b.ReportAllocs()
+		i := 0
+		for b.Loop() {
+			for range policy.Lines(bodies[i%len(bodies)]) {
+			}
+			i++
+		}
+	})
 	b.Run("compile", func(b *testing.B) {
 		b.ReportAllocs()
 		i, read := 0, 0

@@ -51,8 +51,8 @@ type compiler struct {
 	mergable int             // how many more rules may be kept twice
 
 	// what is written while a set is made
-	items     []item
-	ordered   []rule
+	order     []uint64 // places of rules, see sort
+	common    uint32
 	ancestors []uint32
 }
 

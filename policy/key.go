@@ -1,6 +1,9 @@
 package policy
 
-import "strconv"
+import (
+	"encoding/binary"
+	"strconv"
+)
 
 // Kind says what a line of robots.txt is.
 type Kind uint8
@@ -94,6 +97,33 @@ func (s keySet) kindOf(key []byte) Kind {
 		return UserAgent
 	}
 	return kindNamed(key, UserAgent)
+}
+
+// usualKey returns the kind and the length of the key that text begins with, if
+// it is one of those that nearly all lines have, known to every keySet, with the
+// colon right after it. It looks at eight octets at a time; else it returns 0.
+func usualKey(text []byte) (kind Kind, length int) {
+	const caseless = 0x2020202020202020 // an ASCII letter in lower case, and no other octet, becomes that letter
+	if len(text) < 8 {
+		return 0, 0
+	}
+	switch word := binary.BigEndian.Uint64(text) | caseless; {
+	case word == 'd'<<56|'i'<<48|'s'<<40|'a'<<32|'l'<<24|'l'<<16|'o'<<8|'w':
+		kind, length = Disallow, len("disallow")
+	case word>>24 == 'a'<<32|'l'<<24|'l'<<16|'o'<<8|'w':
+		kind, length = Allow, len("allow")
+	case word>>8 == 's'<<48|'i'<<40|'t'<<32|'e'<<24|'m'<<16|'a'<<8|'p':
+		kind, length = Sitemap, len("sitemap")
+	case word == 'u'<<56|'s'<<48|'e'<<40|'r'<<32|'-'<<24|'a'<<16|'g'<<8|'e' &&
+		hasPrefixFold(text[8:], "nt") && text[4] == '-':
+		kind, length = UserAgent, len("user-agent")
+	default:
+		return 0, 0
+	}
+	if len(text) == length || text[length] != ':' {
+		return 0, 0
+	}
+	return kind, length
 }
 
 // kindNamed returns the Kind from first on whose name is key.

@@ -89,7 +89,13 @@ func (t *tokenizer) next(l *Line) bool {
 	}
 	t.line++
 	start, end := t.at, t.lineEnd()
-	*l = Line{Number: t.line, Raw: Part{start, end}, Separator: -1, Comment: Part{end, end}}
+	// One by one: a whole Line would be put together elsewhere and copied.
+	l.Kind = Blank
+	l.Number = t.line
+	l.Raw = Part{start, end}
+	l.Key, l.Value = Part{}, Part{}
+	l.Separator = -1
+	l.Comment = Part{end, end}
 	t.parse(l)
 	t.at = end + 1
 	if t.at < len(t.body) && t.body[end] == '\r' && t.body[t.at] == '\n' {
@@ -146,24 +152,37 @@ func (t *tokenizer) parse(l *Line) {
 	if content.Len() == 0 {
 		return
 	}
+	if kind, n := usualKey(content.Of(t.body)); n > 0 {
+		l.Kind = kind
+		l.Separator = content.Start + n
+		l.Key = Part{content.Start, l.Separator}
+	} else if !t.parseKey(l, content) {
+		return
+	}
+	l.Value = trim(t.body, Part{l.Separator + 1, content.End})
+	if t.reading == scrubbedLine {
+		t.cutCommentOfValue(l)
+	}
+}
+
+// parseKey reads what stands before the value. It returns false if the line is
+// junk.
+func (t *tokenizer) parseKey(l *Line, content Part) bool {
 	l.Kind = Junk
 	l.Separator = t.separator(content)
 	if l.Separator < 0 {
-		return
+		return false
 	}
 	key := Part{content.Start, l.Separator}
 	if t.reading != strictLine {
 		key = trim(t.body, key)
 	}
 	if key.Len() == 0 {
-		return
+		return false
 	}
 	l.Key = key
-	l.Value = trim(t.body, Part{l.Separator + 1, content.End})
-	if t.reading == scrubbedLine {
-		t.cutCommentOfValue(l)
-	}
 	l.Kind = t.keys.kindOf(key.Of(t.body))
+	return true
 }
 
 // cutComment returns what of the line is neither comment nor white space around

@@ -63,15 +63,18 @@ func (p *Policy) textOf(r *rule) string {
 	return p.text[r.text : r.text+uint32(r.textLen)]
 }
 
+// lineBits is how many bits of what rules are ordered by are their line.
+const lineBits = 32
+
 // keyOf returns what rules are ordered by: of two that match, the one with the
 // smaller key decides.
 func (o precedence) keyOf(r *rule) key {
 	k := key(r.line)
 	if o == longestAllow && !r.allow {
-		k |= 1 << 32
+		k |= 1 << lineBits
 	}
 	if o != firstInFile {
-		k |= key(^r.patternLen) << 33
+		k |= key(^r.patternLen) << (lineBits + 1)
 	}
 	return k
 }

@@ -177,7 +177,7 @@ func TestCautiousAsksForEach(t *testing.T) {
 // A copy of a decision keeps the name of the dialect, and Path what met the rule.
 func TestCautiousDecisionIsCloned(t *testing.T) {
 	d := cautious("Disallow: /a%2Ab\n").Decide(only("Bot"), "/%61xb").Clone(1000)
-	if d.Dialect != "robotstxt" || d.Path() != "/axb" || d.Pattern != "/a*b" || d.Rule != "Disallow: /a%2Ab" {
+	if d.Dialect != "robotstxt" || d.Path() != "/axb" || d.Pattern != "/a*b" || d.Rule() != "Disallow: /a%2Ab" {
 		t.Errorf("got %+v, path %q", d, d.Path())
 	}
 }

@@ -50,7 +50,9 @@ type compiler struct {
 	merged   map[string]pair // the sets of groups that were merged
 	mergable int             // how many more rules may be kept twice
 
-	// what is written while a set is made
+	// what is written while tokens are looked for and sets are made
+	byName    []uint64 // places of tokens
+	groups    []uint32 // of one token
 	order     []uint64 // places of rules, see sort
 	common    uint32
 	ancestors []uint32
@@ -203,49 +205,52 @@ func (e emptyRule) verdict() (allow, ok bool) { return e == allowsAll, e != deci
 func (c *compiler) addRule(l *Line, pattern []byte, allow bool) {
 	d := &c.policy.dialect
 	value := l.Value.Of(c.body)
-	before := len(c.text)
-	c.text = append(c.text, writtenKey(l.Kind)...)
-	written := len(c.text)
+	at := len(c.text)
 	c.text = append(c.text, value...)
-	r := rule{line: uint32(l.Number), allow: allow, text: uint32(before), textLen: uint16(len(c.text) - before)}
-	if isPlainPattern(pattern) && len(pattern) == len(value) {
-		r.pattern = uint32(written) // it is there already
-	} else {
-		r.pattern = uint32(len(c.text))
+	r := rule{line: uint32(l.Number), value: uint32(at), valueLen: uint16(len(value)), pattern: uint32(at)}
+	if allow {
+		r.verdict = allowing
+	}
+	if allow != (l.Kind == Allow) {
+		r.verdict |= inverted
+	}
+	star, plain := plainPattern(pattern)
+	if !plain || len(pattern) != len(value) {
 		text, ok := d.appendPattern(c.text, pattern)
+		r.pattern = uint32(len(c.text))
 		if c.text = text; !ok {
-			c.text = text[:before]
+			c.text = text[:at]
 			return
 		}
+		star = bytes.IndexByte(text[r.pattern:], '*')
 		c.queries = c.queries || d.escapes == normalised && hasEscapedQuery(text[r.pattern:])
 	}
 	compared := c.text[r.pattern:]
 	if !d.canMatch(compared, len(pattern) == 0) {
-		c.text = c.text[:before]
+		c.text = c.text[:at]
 		return
 	}
-	d.measure(&r, compared)
+	d.measure(&r, compared, star)
 	c.rules = append(c.rules, r)
 	c.ofGroup[len(c.ofGroup)-1].to++
 }
 
-// isPlainPattern tells whether a pattern is, in every dialect, compared as it is
-// written.
-func isPlainPattern(pattern []byte) bool {
+// plainPattern tells whether a pattern is, in every dialect, compared as it is
+// written, and where its first '*' is, -1 if there is none.
+func plainPattern(pattern []byte) (star int, ok bool) {
+	star = -1
 	for i, c := range pattern {
-		if !plain[c] && c != '*' && (c != '$' || i < len(pattern)-1) {
-			return false
+		switch {
+		case plain[c]:
+		case c == '*':
+			if star < 0 {
+				star = i
+			}
+		case c != '$' || i < len(pattern)-1:
+			return 0, false
 		}
 	}
-	return true
-}
-
-// writtenKey is how a rule starts when it is shown.
-func writtenKey(k Kind) string {
-	if k == Allow {
-		return "Allow: "
-	}
-	return "Disallow: "
+	return star, true
 }
 
 // canMatch tells whether a pattern can match any target: whether it starts as a

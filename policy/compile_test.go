@@ -20,7 +20,7 @@ func TestCompileDoesNotRetainTheBody(t *testing.T) {
 	if watched.Value() != nil {
 		t.Error("the body is still held")
 	}
-	if d := p.Decide(nil, "/private"); d.Rule != "Disallow: /private" {
+	if d := p.Decide(nil, "/private"); d.Rule() != "Disallow: /private" {
 		t.Errorf("got %v", d)
 	}
 	if p.Size() > 1024 {
@@ -122,8 +122,8 @@ func FuzzCompile(f *testing.F) {
 		if d.Line > lines || d.GroupLine > lines || (d.Line > 0) != (d.Reason == policy.ReasonRule) {
 			t.Errorf("%+v of a file of %d lines at most", d, lines)
 		}
-		if !d.Allowed && !strings.HasPrefix(d.Rule, "Disallow: ") {
-			t.Errorf("disallowed by %q", d.Rule)
+		if !d.Allowed && !strings.HasPrefix(d.Rule(), "Disallow: ") {
+			t.Errorf("disallowed by %q", d.Rule())
 		}
 		if forwarded.Allowed && !d.Allowed {
 			t.Errorf("a proxy would forward what is disallowed: %v; %v", forwarded, d)

@@ -223,8 +223,9 @@ func (s *search) explain(d *Decision, target string) {
 		return
 	}
 	d.Reason = ReasonRule
-	d.Allowed = s.rule.allow
-	d.Rule = p.textOf(s.rule)
+	d.Allowed = s.rule.verdict&allowing != 0
+	d.inverted = s.rule.verdict&inverted != 0
+	d.Value = p.valueOf(s.rule)
 	d.Line = int(s.rule.line)
 	d.Pattern = p.patternOf(s.rule)
 	d.target = target

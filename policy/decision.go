@@ -43,7 +43,7 @@ func (r Reason) String() string {
 // Decision is a verdict and what it rests on. The zero Decision disallows.
 //
 // Its texts come from a file that others wrote and from a client: they may hold
-// any octet but, for those of the file, NUL, LF, CR and '#'; and Group and Rule
+// any octet but, for those of the file, NUL, LF, CR and '#'; and Group and Value
 // may be as long as a line that counts (16,663 octets).
 type Decision struct {
 	// Allowed is the verdict.
@@ -64,11 +64,10 @@ type Decision struct {
 	Group     string
 	GroupLine int
 
-	// Rule is the rule that matched: its key as Allow or Disallow, its value as
-	// written, such as "Disallow: /private/". Line is its line. Empty and 0 if
-	// no rule matched.
-	Rule string
-	Line int
+	// Value is the value, as written, of the rule that matched, and Line its
+	// line; see also Rule. Empty and 0 if no rule matched.
+	Value string
+	Line  int
 
 	// Pattern is the pattern of the rule as it is compared. Empty if no rule
 	// matched.
@@ -84,10 +83,24 @@ type Decision struct {
 
 	// group is the place in source of the group that counts, if Group is one.
 	group uint32
+	// inverted tells that the rule says otherwise than its key does.
+	inverted bool
 	// target is what met the rule, as received; empty if no rule matched.
 	target string
 	// source is the rules asked; nil if there were none, or by Clone.
 	source *Policy
+}
+
+// Rule is the rule that matched: its key as Allow or Disallow, its value as
+// written, such as "Disallow: /private/". It is empty if no rule matched.
+func (d Decision) Rule() string {
+	switch {
+	case d.Reason != ReasonRule:
+		return ""
+	case d.Allowed != d.inverted:
+		return "Allow: " + d.Value
+	}
+	return "Disallow: " + d.Value
 }
 
 // Path is the path and query, as they are compared, that met the rule. It is
@@ -123,7 +136,7 @@ func (d Decision) Clone(most int) Decision {
 	if d.Form == "" {
 		d.target = path
 	}
-	for _, text := range []*string{&d.Token, &d.Group, &d.Rule, &d.Pattern, &d.Form, &d.target} {
+	for _, text := range []*string{&d.Token, &d.Group, &d.Value, &d.Pattern, &d.Form, &d.target} {
 		*text = strings.Clone((*text)[:min(len(*text), most)])
 	}
 	return d
@@ -138,7 +151,7 @@ func (d Decision) String() string {
 	}
 	switch d.Reason {
 	case ReasonRule:
-		s := fmt.Sprintf("%s by %q (line %d) in %s", verdict, d.Rule, d.Line, d.inGroup()) + d.by()
+		s := fmt.Sprintf("%s by %q (line %d) in %s", verdict, d.Rule(), d.Line, d.inGroup()) + d.by()
 		if d.Form != "" {
 			s += fmt.Sprintf(", which the target meets as %q", d.Form)
 		}

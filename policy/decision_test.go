@@ -76,7 +76,7 @@ func TestDecisionShowsWhatMet(t *testing.T) {
 		Token:     "EXAMPLEBOT",
 		Group:     "ExampleBot/2.1",
 		GroupLine: 2,
-		Rule:      "Disallow: /%63afé*.html",
+		Value:     "/%63afé*.html",
 		Line:      3,
 		Pattern:   "/caf%C3%A9*.html",
 		Form:      "/caf%C3%A9/menu.html",

@@ -57,64 +57,85 @@ func (c *compiler) addOrdered(rules []rule) {
 // where one before "$" comes after those that do not end with it, and equal ones
 // are in the order in which they decide. It sets c.common to how many octets all
 // heads start with alike.
-//
-// A place and as much of a head's key as there is room for beside it are one
-// number: numbers are sorted several times as fast as rules are compared, and
-// what they leave undecided are short runs.
 func (c *compiler) sort(rules []rule) {
 	c.order = c.order[:0]
-	var first []byte
+	var common []byte
 	for i := range rules {
 		r := &rules[i]
 		if r.shape == patterns {
 			continue
 		}
 		if head := c.headOf(r); len(c.order) == 0 {
-			first = head
+			common = head
 		} else {
-			first = first[:commonPrefix(first, head)]
+			common = common[:commonPrefix(common, head)]
 		}
 		c.order = append(c.order, uint64(i))
 	}
-	c.common = uint32(len(first))
-	if len(c.order) < 2 {
+	c.common = uint32(len(common))
+	byHead := textOrder{
+		places: bits.Len(uint(len(rules))),
+		text:   func(i uint64) []byte { return c.headOf(&rules[i]) },
+		equal: func(i, j uint64) int {
+			a, b := &rules[i], &rules[j]
+			if a.shape != b.shape {
+				return cmp.Compare(a.shape, b.shape)
+			}
+			return c.policy.dialect.precedence.compare(a, b)
+		},
+	}
+	byHead.sort(c.order, len(common))
+}
+
+// textOrder is an order of places by the text that stands for each.
+//
+// A place and as much of a text as there is room for beside it are one number:
+// numbers are sorted several times as fast as texts are compared. Places that it
+// leaves alike are then sorted by what comes next in their texts.
+type textOrder struct {
+	places int // how many bits a place takes
+	text   func(place uint64) []byte
+	equal  func(a, b uint64) int // orders places of equal texts
+}
+
+// sort sorts the places, whose texts start alike for skip octets.
+func (o *textOrder) sort(places []uint64, skip int) {
+	if len(places) < 2 {
 		return
 	}
-	room := bits.Len(uint(len(rules)))
-	place := uint64(1)<<room - 1
-	for i, x := range c.order {
-		c.order[i] = uint64(keyOf(c.headOf(&rules[x])[len(first):]))&^place | x
+	place := uint64(1)<<o.places - 1
+	for i, at := range places {
+		places[i] = uint64(keyOf(o.text(at)[skip:]))&^place | at
 	}
-	slices.Sort(c.order)
+	slices.Sort(places)
 	from := 0
-	for i := range c.order {
-		if i+1 < len(c.order) && (c.order[i]^c.order[i+1])&^place == 0 {
+	for i, x := range places {
+		places[i] &= place
+		if i+1 < len(places) && (x^places[i+1])&^place == 0 {
 			continue
 		}
 		if from < i {
-			c.sortRun(rules, c.order[from:i+1], place)
+			o.sortOn(places[from:i+1], skip+(64-o.places)/8)
 		}
 		from = i + 1
 	}
-	for i := range c.order {
-		c.order[i] &= place
-	}
 }
 
-// sortRun sorts by the whole of the heads, as sort does, rules whose keys begin
-// alike. Their places are the octets of place.
-func (c *compiler) sortRun(rules []rule, run []uint64, place uint64) {
-	precedence := c.policy.dialect.precedence
-	slices.SortFunc(run, func(x, y uint64) int {
-		a, b := &rules[x&place], &rules[y&place]
-		if n := bytes.Compare(c.headOf(a), c.headOf(b)); n != 0 {
-			return n
+// sortOn sorts places whose texts start alike for skip octets, those that end
+// before taken to go on with zeros.
+func (o *textOrder) sortOn(places []uint64, skip int) {
+	for _, at := range places {
+		if len(o.text(at)) < skip {
+			slices.SortFunc(places, func(a, b uint64) int {
+				if n := bytes.Compare(o.text(a), o.text(b)); n != 0 {
+					return n
+				}
+				return o.equal(a, b)
+			})
+			return
 		}
-		if a.shape != b.shape {
-			return cmp.Compare(a.shape, b.shape)
-		}
-		return precedence.compare(a, b)
-	})
+	}
+	o.sort(places, skip)
 }
 
 // addSorted adds the rules at the places c.order to the policy, as far as they

@@ -177,16 +177,7 @@ func (p *Policy) Dialect() Dialect { return p.dialect }
 
 // Size is the memory that the Policy holds, in octets, approximately.
 func (p *Policy) Size() int {
-	size := int(unsafe.Sizeof(*p)) + len(p.text) +
-		len(p.tokens)*int(unsafe.Sizeof(token{})) +
-		len(p.rules)*int(unsafe.Sizeof(rule{})) +
-		len(p.sets)*int(unsafe.Sizeof(set{})) +
-		len(p.keys)*int(unsafe.Sizeof(key(0))) +
-		len(p.hints)*int(unsafe.Sizeof(hint(0))) +
-		len(p.groups)*int(unsafe.Sizeof(group{})) +
-		len(p.mentions)*int(unsafe.Sizeof(mention{})) +
-		len(p.named)*int(unsafe.Sizeof(uint32(0))) +
-		len(p.records)*int(unsafe.Sizeof(record{}))
+	size := int(unsafe.Sizeof(*p)) + p.held() + len(p.text)
 	for _, other := range p.others {
 		size += other.Size()
 	}

@@ -7,15 +7,15 @@ import (
 
 // rule is an Allow or a Disallow line. Its texts are in Policy.text.
 type rule struct {
-	text       uint32 // offset of the rule as written, with its key spelt out
+	value      uint32 // offset of the value as written
 	pattern    uint32 // offset of the pattern as it is compared
 	line       uint32
 	parent     uint32 // see set; 1 more than the place of the rule, 0 for none
-	textLen    uint16
+	valueLen   uint16
 	patternLen uint16
 	headLen    uint16 // octets of the pattern before its first wildcard
 	shape      shape
-	allow      bool
+	verdict    verdict
 }
 
 // shape says what of a target a pattern has to meet.
@@ -27,15 +27,24 @@ const (
 	patterns              // it starts with the head, and the rest of it matches
 )
 
-// measure sets what depends on the pattern. A "$" at its end is special, one
-// elsewhere is not: in a normalised pattern it has become "%24".
-func (d *Dialect) measure(r *rule, pattern []byte) {
+// verdict is what a rule says of what it matches, in bits. The zero verdict is
+// that of a Disallow line.
+type verdict uint8
+
+const (
+	allowing verdict = 1 << iota
+	inverted         // it is not what the key says, as with some empty rules
+)
+
+// measure sets what depends on the pattern, whose first '*' is at star, -1 if
+// there is none. A "$" at its end is special, one elsewhere is not: in a
+// normalised pattern it has become "%24".
+func (d *Dialect) measure(r *rule, pattern []byte, star int) {
 	r.patternLen = uint16(len(pattern))
 	r.headLen = r.patternLen
 	if d.wildcards == noWildcards {
 		return
 	}
-	star := bytes.IndexByte(pattern, '*')
 	end := len(pattern) > 0 && pattern[len(pattern)-1] == '$'
 	switch {
 	case star < 0 && end:
@@ -59,8 +68,8 @@ func (p *Policy) patternOf(r *rule) string {
 	return p.text[r.pattern : r.pattern+uint32(r.patternLen)]
 }
 
-func (p *Policy) textOf(r *rule) string {
-	return p.text[r.text : r.text+uint32(r.textLen)]
+func (p *Policy) valueOf(r *rule) string {
+	return p.text[r.value : r.value+uint32(r.valueLen)]
 }
 
 // lineBits is how many bits of what rules are ordered by are their line.
@@ -70,7 +79,7 @@ const lineBits = 32
 // smaller key decides.
 func (o precedence) keyOf(r *rule) key {
 	k := key(r.line)
-	if o == longestAllow && !r.allow {
+	if o == longestAllow && r.verdict&allowing == 0 {
 		k |= 1 << lineBits
 	}
 	if o != firstInFile {

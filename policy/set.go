@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"math/bits"
 	"slices"
+	"strings"
 )
 
 // set is the rules that count together for a token, put so that the one that
@@ -52,27 +54,30 @@ func (c *compiler) finish() {
 // indexTokens makes the groups of each token findable by it.
 func (c *compiler) indexTokens() {
 	p := c.policy
-	nameOf := func(n named) []byte { return n.token.Of(c.text) }
-	slices.SortFunc(c.tokens, func(a, b named) int {
-		if n := bytes.Compare(nameOf(a), nameOf(b)); n != 0 {
-			return n
-		}
-		return cmp.Compare(a.mention, b.mention)
-	})
-	var groups []uint32
-	for i := 0; i < len(c.tokens); {
-		at := c.tokens[i].token
+	c.byName = c.byName[:0]
+	for i := range c.tokens {
+		c.byName = append(c.byName, uint64(i))
+	}
+	byName := textOrder{
+		places: bits.Len(uint(len(c.tokens))),
+		text:   func(i uint64) []byte { return c.tokens[i].token.Of(c.text) },
+		equal:  cmp.Compare[uint64],
+	}
+	byName.sort(c.byName, 0)
+	for rest := c.byName; len(rest) > 0; {
+		at := c.tokens[rest[0]].token
 		name := at.Of(c.text)
 		from := len(p.named)
-		groups = groups[:0]
-		for ; i < len(c.tokens) && bytes.Equal(nameOf(c.tokens[i]), name); i++ {
-			m := c.tokens[i].mention
+		groups := c.groups[:0]
+		for ; len(rest) > 0 && bytes.Equal(byName.text(rest[0]), name); rest = rest[1:] {
+			m := c.tokens[rest[0]].mention
 			if g := p.mentions[m].group; len(groups) == 0 || groups[len(groups)-1] != g {
 				// Of the lines that name it for one group, the first.
 				p.named = append(p.named, m)
 				groups = append(groups, g)
 			}
 		}
+		c.groups = groups
 		t := token{mentions: span{uint32(from), uint32(len(p.named))}, groups: c.lookIn(groups)}
 		if string(name) == global {
 			p.global = t
@@ -156,7 +161,7 @@ func (c *compiler) decodeQueries(rules []rule) []rule {
 			pattern := decodeQuery(string(c.patternOf(r)))
 			r.pattern = uint32(len(c.text))
 			c.text = append(c.text, pattern...)
-			c.policy.dialect.measure(r, c.text[r.pattern:])
+			c.policy.dialect.measure(r, c.text[r.pattern:], strings.IndexByte(pattern, '*'))
 		}
 	}
 	return decoded

@@ -96,7 +96,7 @@ func (out *explanation) addDecision(e *audit.Entry) {
 		out.Decision = "disallowed"
 	}
 	out.Agent = strings.ToLower(shown(asked(e)))
-	out.Group, out.Rule, out.Line, out.Form = shown(d.Group), shown(d.Rule), d.Line, shown(d.Form)
+	out.Group, out.Rule, out.Line, out.Form = shown(d.Group), shown(d.Rule()), d.Line, shown(d.Form)
 	out.Dialect = d.Dialect
 	if s := e.Snapshot; s != nil {
 		out.Robots, out.Access = s.URL, s.Access.String()

@@ -316,19 +316,17 @@ func FuzzExplanation(f *testing.F) {
 	f.Fuzz(func(t *testing.T, rule, group, target string) {
 		e := &audit.Entry{
 			ID: "x", Origin: "http://a.example", Target: target, Snapshot: rules("http://a.example", ""),
-			Decision: policy.Decision{Reason: policy.ReasonRule, Token: "examplebot", Group: group, Rule: rule, Line: 1, Form: target},
+			Decision: policy.Decision{Reason: policy.ReasonRule, Token: "examplebot", Group: group, Value: rule, Line: 1, Form: target},
 		}
 		out := p.explain(e, denialOf(e))
 		h := http.Header{"Robots-Decision": {robotsDecision(out, e)}, "Proxy-Status": {p.proxyStatus(out, denialOf(e))}}
-		if rule != "" {
-			_, params := decision(t, h)
-			got, isString := params["rule"].(string)
-			if display, is := params["rule"].(httpsfv.DisplayString); is {
-				got, isString = string(display), true
-			}
-			if !isString || got != shown(rule) {
-				t.Errorf("the rule %q became %q", rule, params["rule"])
-			}
+		_, params := decision(t, h)
+		got, isString := params["rule"].(string)
+		if display, is := params["rule"].(httpsfv.DisplayString); is {
+			got, isString = string(display), true
+		}
+		if !isString || got != shown("Disallow: "+rule) {
+			t.Errorf("the rule %q became %q", rule, params["rule"])
 		}
 		proxyStatus(t, h)
 		if !json.Valid(out.json()) || !utf8.Valid(out.text()) || !utf8.Valid(out.html()) {

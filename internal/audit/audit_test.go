@@ -26,7 +26,7 @@ func denied() *Entry {
 		Tokens:  policy.Tokens{Main: []string{"examplebot"}, Also: []string{"otherbot"}},
 		Decision: policy.Decision{
 			Reason: policy.ReasonRule, Token: "examplebot", Group: "ExampleBot", GroupLine: 10,
-			Rule: "Disallow: /private/", Line: 12, Pattern: "/private/", Form: "/private/x", Dialect: "robotstxt",
+			Value: "/private/", Line: 12, Pattern: "/private/", Form: "/private/x", Dialect: "robotstxt",
 		},
 		Snapshot:   &policy.Snapshot{URL: "https://a.example/robots.txt", Rules: policy.Compile([]byte("User-agent: *\nDisallow: /\n"), policy.Options{})},
 		Reason:     "disallowed",

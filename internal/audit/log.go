@@ -22,7 +22,7 @@ func Log(l zerolog.Logger) func(*Entry) {
 			Stringer("verdict", e.Verdict).
 			Str("reason", e.Reason)
 		if e.Snapshot != nil || e.Decision.Allowed {
-			ev.Str("rule", e.Decision.Rule).Int("line", e.Decision.Line)
+			ev.Str("rule", e.Decision.Rule()).Int("line", e.Decision.Line)
 		}
 		if e.Decision.Group != "" {
 			ev.Str("group", e.Decision.Group)

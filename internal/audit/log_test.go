@@ -51,7 +51,7 @@ func TestLogLineIsOneLine(t *testing.T) {
 	e := denied()
 	const hostile = "\x1b[2J\r\n\"},{\"verdict\":\"forwarded\xff\xe2\x80\xae\x00"
 	e.Target, e.Method, e.Err = hostile, hostile, hostile
-	e.Decision.Rule, e.Decision.Group, e.Decision.Form = hostile, hostile, hostile
+	e.Decision.Value, e.Decision.Group, e.Decision.Form = hostile, hostile, hostile
 	e.Tokens = policy.Tokens{Main: []string{hostile}}
 	got := line(t, e)
 	if strings.Count(got, "\n") != 1 || strings.ContainsAny(got, "\x1b\r\x00") {

@@ -56,7 +56,7 @@ func TestRecentKeepsNoRules(t *testing.T) {
 	r := new(Recent)
 	e := denied()
 	e.Target = "/" + strings.Repeat("x", 16<<10)
-	e.Decision.Rule = strings.Repeat("y", 16<<10)
+	e.Decision.Value = strings.Repeat("y", 16<<10)
 	r.Record(e)
 	got := r.Find(e.ID)
 	if got.Snapshot == nil || got.Snapshot.URL != e.Snapshot.URL {
@@ -65,8 +65,8 @@ func TestRecentKeepsNoRules(t *testing.T) {
 	if got.Snapshot.Rules != nil {
 		t.Error("the rules are kept")
 	}
-	if len(got.Target) > keepText || len(got.Decision.Rule) > keepText {
-		t.Errorf("texts of %d and %d octets are kept", len(got.Target), len(got.Decision.Rule))
+	if len(got.Target) > keepText || len(got.Decision.Value) > keepText {
+		t.Errorf("texts of %d and %d octets are kept", len(got.Target), len(got.Decision.Value))
 	}
 	if e.Snapshot.Rules == nil || len(e.Target) < 16<<10 {
 		t.Error("the entry that was recorded has changed")

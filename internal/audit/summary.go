@@ -61,8 +61,8 @@ func (s *Summary) Record(e *Entry) {
 
 // why names the rule that decided, or the problem where no rule did.
 func why(e *Entry) string {
-	if e.Decision.Rule != "" {
-		why := fmt.Sprintf("%s (line %d)", printable(e.Decision.Rule), e.Decision.Line)
+	if rule := e.Decision.Rule(); rule != "" {
+		why := fmt.Sprintf("%s (line %d)", printable(rule), e.Decision.Line)
 		if e.Decision.Dialect != "" {
 			why += " as " + e.Decision.Dialect + " reads it"
 		}

@@ -20,17 +20,17 @@ func written(t *testing.T, s *Summary) string {
 	return b.String()
 }
 
-func byRule(origin, rule string, line int) *Entry {
-	return &Entry{Origin: origin, Reason: "disallowed", Decision: policy.Decision{Reason: policy.ReasonRule, Rule: rule, Line: line}}
+func byRule(origin, value string, line int) *Entry {
+	return &Entry{Origin: origin, Reason: "disallowed", Decision: policy.Decision{Reason: policy.ReasonRule, Value: value, Line: line}}
 }
 
 func TestSummary(t *testing.T) {
 	s := NewSummary()
 	for range 3 {
-		s.Record(byRule("https://b.example", "Disallow: /x", 2))
+		s.Record(byRule("https://b.example", "/x", 2))
 	}
 	for range 2 {
-		s.Record(byRule("https://a.example", "Disallow: /private/", 12))
+		s.Record(byRule("https://a.example", "/private/", 12))
 	}
 	s.Record(&Entry{Origin: "https://a.example", Reason: "robots-unreachable"})
 	s.Record(&Entry{Reason: "bad-request"})
@@ -51,8 +51,8 @@ heed: 1 of the forwarded got no whole answer from their origin
 
 func TestSummaryNamesTheDialectThatDenied(t *testing.T) {
 	s := NewSummary()
-	s.Record(byRule("https://a.example", "Disallow: /x", 2))
-	e := byRule("https://a.example", "Disallow: /x", 2)
+	s.Record(byRule("https://a.example", "/x", 2))
+	e := byRule("https://a.example", "/x", 2)
 	e.Decision.Dialect = "robotstxt"
 	s.Record(e)
 	s.Record(&Entry{Origin: "https://b.example", Reason: "robots-restricted", Decision: policy.Decision{Reason: policy.ReasonRestricted, Dialect: "rerp"}})
@@ -76,7 +76,7 @@ func TestSummaryOfNothing(t *testing.T) {
 func TestSummaryIsAPage(t *testing.T) {
 	s := NewSummary()
 	for i := range maxCauses + 10 {
-		s.Record(byRule(fmt.Sprintf("https://%06d.example", i), "Disallow: /", 1))
+		s.Record(byRule(fmt.Sprintf("https://%06d.example", i), "/", 1))
 	}
 	got := written(t, s)
 	if lines := strings.Count(got, "\n"); lines != summaryRows+2 {
@@ -94,7 +94,7 @@ func TestSummaryIsAPage(t *testing.T) {
 // any octet.
 func TestSummaryIsFitForATerminal(t *testing.T) {
 	s := NewSummary()
-	s.Record(byRule("https://a.example", "Disallow: /\x1b]0;owned\x07\x9b2J\t\v\u202e\xff"+strings.Repeat("x", 16<<10), 3))
+	s.Record(byRule("https://a.example", "/\x1b]0;owned\x07\x9b2J\t\v\u202e\xff"+strings.Repeat("x", 16<<10), 3))
 	got := written(t, s)
 	for _, r := range got {
 		if r < ' ' && r != '\n' || r == 0x7f || 0x80 <= r && r < 0xa0 || r == 0x202e {
@@ -120,7 +120,7 @@ func (b *broken) Write(p []byte) (int, error) {
 
 func TestSummarySaysThatItCouldNotBeWritten(t *testing.T) {
 	s := NewSummary()
-	s.Record(byRule("https://a.example", "Disallow: /", 1))
+	s.Record(byRule("https://a.example", "/", 1))
 	for _, after := range []int{0, 60} {
 		if _, err := s.WriteTo(&broken{after}); err == nil {
 			t.Errorf("no error of a writer that takes %d octets", after)
@@ -134,7 +134,7 @@ func TestSummaryIsSafeForConcurrentUse(t *testing.T) {
 	for range 4 {
 		all.Go(func() {
 			for range 500 {
-				s.Record(byRule("https://a.example", "Disallow: /", 1))
+				s.Record(byRule("https://a.example", "/", 1))
 				_ = written(t, s)
 			}
 		})

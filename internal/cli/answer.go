@@ -92,7 +92,7 @@ func (a answer) String() string {
 		fmt.Fprintf(&b, "  group   %s (line %d)\n", visible(d.Group), d.GroupLine)
 	}
 	if d.Line > 0 {
-		fmt.Fprintf(&b, "  rule    %s (line %d)\n", visible(d.Rule), d.Line)
+		fmt.Fprintf(&b, "  rule    %s (line %d)\n", visible(d.Rule()), d.Line)
 	}
 	if d.Form != "" {
 		fmt.Fprintf(&b, "  form    %s (what a server may take the URL for)\n", visible(d.Form))

@@ -65,7 +65,7 @@ func (a answer) data() answerData {
 	d := a.decision
 	data.Allowed, data.Reason, data.Explained, data.Outcome = d.Allowed, a.reason(), a.explained(), a.outcome.String()
 	data.Agent, data.Group, data.GroupLine, data.GroupNames = d.Token, d.Group, d.GroupLine, d.Names()
-	data.Rule, data.Line, data.Pattern, data.Path, data.Form = d.Rule, d.Line, d.Pattern, d.Path(), d.Form
+	data.Rule, data.Line, data.Pattern, data.Path, data.Form = d.Rule(), d.Line, d.Pattern, d.Path(), d.Form
 	if d.Dialect != "" && d.Dialect != a.dialect.Name() {
 		data.DecidedBy = d.Dialect
 	}

@@ -26,7 +26,7 @@ func table(answers []answer) string {
 		d := a.decision
 		line, rule, group := "-", "- ("+a.reason()+")", "-"
 		if d.Line > 0 {
-			line, rule = fmt.Sprint(d.Line), clipped(visible(d.Rule))
+			line, rule = fmt.Sprint(d.Line), clipped(visible(d.Rule()))
 		}
 		if d.Form != "" {
 			rule += " by the form " + clipped(visible(d.Form))

@@ -203,45 +203,59 @@ func (e emptyRule) verdict() (allow, ok bool) { return e == allowsAll, e != deci
 
 // addRule adds a rule with the given pattern, unless nothing can match it.
 func (c *compiler) addRule(l *Line, pattern []byte, allow bool) {
+	n, at := len(c.rules), len(c.text)
+	c.rules = append(c.rules, rule{})
+	if c.fillRule(&c.rules[n], l, pattern, allow) {
+		c.ofGroup[len(c.ofGroup)-1].to++
+	} else {
+		c.rules, c.text = c.rules[:n], c.text[:at]
+	}
+}
+
+// fillRule makes the zero rule r that of a line. It returns false if nothing can
+// match it.
+func (c *compiler) fillRule(r *rule, l *Line, pattern []byte, allow bool) bool {
 	d := &c.policy.dialect
 	value := l.Value.Of(c.body)
-	at := len(c.text)
-	c.text = append(c.text, value...)
-	r := rule{line: uint32(l.Number), value: uint32(at), valueLen: uint16(len(value)), pattern: uint32(at)}
+	r.value, r.valueLen = uint32(len(c.text)), uint16(len(value))
+	r.line = uint32(l.Number)
 	if allow {
 		r.verdict = allowing
 	}
 	if allow != (l.Kind == Allow) {
 		r.verdict |= inverted
 	}
+	c.text = append(c.text, value...)
+	r.pattern = r.value
 	star, plain := plainPattern(pattern)
 	if !plain || len(pattern) != len(value) {
-		text, ok := d.appendPattern(c.text, pattern)
 		r.pattern = uint32(len(c.text))
+		text, ok := d.appendPattern(c.text, pattern)
 		if c.text = text; !ok {
-			c.text = text[:at]
-			return
+			return false
 		}
-		star = bytes.IndexByte(text[r.pattern:], '*')
-		c.queries = c.queries || d.escapes == normalised && hasEscapedQuery(text[r.pattern:])
+		compared := text[r.pattern:]
+		star = bytes.IndexByte(compared, '*')
+		c.queries = c.queries || d.escapes == normalised && hasEscapedQuery(compared)
 	}
 	compared := c.text[r.pattern:]
 	if !d.canMatch(compared, len(pattern) == 0) {
-		c.text = c.text[:at]
-		return
+		return false
 	}
-	d.measure(&r, compared, star)
-	c.rules = append(c.rules, r)
-	c.ofGroup[len(c.ofGroup)-1].to++
+	d.measure(r, compared, star)
+	return true
 }
 
 // plainPattern tells whether a pattern is, in every dialect, compared as it is
 // written, and where its first '*' is, -1 if there is none.
 func plainPattern(pattern []byte) (star int, ok bool) {
 	star = -1
-	for i, c := range pattern {
-		switch {
-		case plain[c]:
+	for i := 0; ; i++ {
+		i += plainLen(pattern[i:])
+		if i == len(pattern) {
+			return star, true
+		}
+		switch c := pattern[i]; {
 		case c == '*':
 			if star < 0 {
 				star = i
@@ -250,7 +264,6 @@ func plainPattern(pattern []byte) (star int, ok bool) {
 			return 0, false
 		}
 	}
-	return star, true
 }
 
 // canMatch tells whether a pattern can match any target: whether it starts as a

@@ -212,15 +212,27 @@ func (t *tokenizer) separator(content Part) int {
 	if t.reading != lenientLine {
 		return -1
 	}
-	gap := bytes.IndexAny(text, " \t")
-	if gap < 0 {
-		return -1
+	gap := indexBlank(text, 0)
+	second := gap
+	for second < len(text) && isBlank(text[second]) {
+		second++
 	}
-	if second := bytes.TrimLeft(text[gap:], " \t"); bytes.ContainsAny(second, " \t") {
+	if gap == len(text) || indexBlank(text, second) < len(text) {
 		return -1
 	}
 	return content.Start + gap
 }
+
+// indexBlank returns the offset of the first space or tab at or after from,
+// len(text) if there is none.
+func indexBlank(text []byte, from int) int {
+	for from < len(text) && !isBlank(text[from]) {
+		from++
+	}
+	return from
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 // cutCommentOfValue takes a comment off the value: from white space before a '#' on.
 func (t *tokenizer) cutCommentOfValue(l *Line) {

@@ -52,24 +52,34 @@ func (s side) keeps(c byte, last bool) bool {
 	return classes[c] != 0
 }
 
-// plain holds the octets that stand for themselves wherever they are in a
+// plain is 1 for the octets that stand for themselves wherever they are in a
 // target.
-var plain = func() (t [256]bool) {
+var plain = func() (t [256]uint8) {
 	for c := range 256 {
-		t[c] = c != '%' && ofTarget.keeps(byte(c), false)
+		if c != '%' && ofTarget.keeps(byte(c), false) {
+			t[c] = 1
+		}
 	}
 	return t
 }()
 
-// isPlain tells whether text is of such octets alone, as targets mostly are.
-func isPlain(text string) bool {
-	for i := range len(text) {
-		if !plain[text[i]] {
-			return false
+// plainLen returns how many octets at the start of text are plain.
+func plainLen[T string | []byte](text T) int {
+	i := 0
+	for ; i+4 <= len(text); i += 4 {
+		four := text[i : i+4]
+		if plain[four[0]]&plain[four[1]]&plain[four[2]]&plain[four[3]] == 0 {
+			break
 		}
 	}
-	return true
+	for i < len(text) && plain[text[i]] != 0 {
+		i++
+	}
+	return i
 }
+
+// isPlain tells whether text is of plain octets alone, as targets mostly are.
+func isPlain(text string) bool { return plainLen(text) == len(text) }
 
 // normaliseTarget returns the target as it is compared (RFC 9309 §2.2.2):
 // target itself if it is that already, else a text that is good only as long as

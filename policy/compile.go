@@ -53,6 +53,7 @@ type compiler struct {
 	// what is written while tokens are looked for and sets are made
 	byName    []uint64 // places of tokens
 	groups    []uint32 // of one token
+	texts     []Part   // what is sorted by, see textOrder
 	order     []uint64 // places of rules, see sort
 	common    uint32
 	ancestors []uint32

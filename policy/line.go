@@ -159,7 +159,7 @@ func (t *tokenizer) parse(l *Line) {
 	} else if !t.parseKey(l, content) {
 		return
 	}
-	l.Value = trim(t.body, Part{l.Separator + 1, content.End})
+	l.Value = trimStart(t.body, Part{l.Separator + 1, content.End})
 	if t.reading == scrubbedLine {
 		t.cutCommentOfValue(l)
 	}
@@ -245,11 +245,17 @@ func (t *tokenizer) cutCommentOfValue(l *Line) {
 	}
 }
 
-// trim takes the six white-space octets of ASCII off both ends.
-func trim(body []byte, p Part) Part {
+// trimStart takes the six white-space octets of ASCII off the start.
+func trimStart(body []byte, p Part) Part {
 	for p.Start < p.End && isSpace(body[p.Start]) {
 		p.Start++
 	}
+	return p
+}
+
+// trim takes white space off both ends.
+func trim(body []byte, p Part) Part {
+	p = trimStart(body, p)
 	for p.End > p.Start && isSpace(body[p.End-1]) {
 		p.End--
 	}

@@ -65,17 +65,14 @@ var plain = func() (t [256]uint8) {
 
 // plainLen returns how many octets at the start of text are plain.
 func plainLen[T string | []byte](text T) int {
-	i := 0
-	for ; i+4 <= len(text); i += 4 {
-		four := text[i : i+4]
-		if plain[four[0]]&plain[four[1]]&plain[four[2]]&plain[four[3]] == 0 {
-			break
-		}
+	rest := text
+	for len(rest) >= 4 && plain[rest[0]]&plain[rest[1]]&plain[rest[2]]&plain[rest[3]] != 0 {
+		rest = rest[4:]
 	}
-	for i < len(text) && plain[text[i]] != 0 {
-		i++
+	for len(rest) > 0 && plain[rest[0]] != 0 {
+		rest = rest[1:]
 	}
-	return i
+	return len(text) - len(rest)
 }
 
 // isPlain tells whether text is of plain octets alone, as targets mostly are.

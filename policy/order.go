@@ -36,21 +36,23 @@ func (c *compiler) addSet(rules []rule) uint32 {
 // the order in which they decide, with their hints if they are many.
 func (c *compiler) addOrdered(rules []rule) {
 	p := c.policy
-	c.order = c.order[:0]
+	precedence := p.dialect.precedence
+	order := c.order[:0]
 	for i := range rules {
 		if r := &rules[i]; r.shape == patterns {
-			c.order = append(c.order, uint64(p.dialect.precedence.keyOf(r)>>lineBits<<lineBits)|uint64(i))
+			order = append(order, uint64(precedence.keyOf(r)>>lineBits<<lineBits)|uint64(i))
 		}
 	}
-	slices.Sort(c.order)
-	many := len(c.order) >= fewPatterns
-	for _, x := range c.order {
-		r := &rules[x&(1<<lineBits-1)]
-		p.rules = append(p.rules, *r)
-		if many {
-			p.hints = append(p.hints, hintOf(c.patternOf(r)))
+	slices.Sort(order)
+	for _, x := range order {
+		p.rules = append(p.rules, rules[x&(1<<lineBits-1)])
+	}
+	if len(order) >= fewPatterns {
+		for _, x := range order {
+			p.hints = append(p.hints, hintOf(c.patternOf(&rules[x&(1<<lineBits-1)])))
 		}
 	}
+	c.order = order
 }
 
 // sort sets c.order to the places of the rules that are sorted by their head,
@@ -58,32 +60,32 @@ func (c *compiler) addOrdered(rules []rule) {
 // are in the order in which they decide. It sets c.common to how many octets all
 // heads start with alike.
 func (c *compiler) sort(rules []rule) {
-	c.order = c.order[:0]
+	order, texts := c.order[:0], c.texts[:0]
 	var common []byte
 	for i := range rules {
 		r := &rules[i]
+		at := int(r.pattern)
+		head := Part{at, at + int(r.headLen)}
+		texts = append(texts, head)
 		if r.shape == patterns {
 			continue
 		}
-		if head := c.headOf(r); len(c.order) == 0 {
-			common = head
+		if len(order) == 0 {
+			common = head.Of(c.text)
 		} else {
-			common = common[:commonPrefix(common, head)]
+			common = common[:commonPrefix(common, head.Of(c.text))]
 		}
-		c.order = append(c.order, uint64(i))
+		order = append(order, uint64(i))
 	}
+	c.order, c.texts = order, texts
 	c.common = uint32(len(common))
-	byHead := textOrder{
-		places: bits.Len(uint(len(rules))),
-		text:   func(i uint64) []byte { return c.headOf(&rules[i]) },
-		equal: func(i, j uint64) int {
-			a, b := &rules[i], &rules[j]
-			if a.shape != b.shape {
-				return cmp.Compare(a.shape, b.shape)
-			}
-			return c.policy.dialect.precedence.compare(a, b)
-		},
-	}
+	byHead := c.textOrder(func(i, j uint64) int {
+		a, b := &rules[i], &rules[j]
+		if a.shape != b.shape {
+			return cmp.Compare(a.shape, b.shape)
+		}
+		return c.policy.dialect.precedence.compare(a, b)
+	})
 	byHead.sort(c.order, len(common))
 }
 
@@ -93,9 +95,15 @@ func (c *compiler) sort(rules []rule) {
 // numbers are sorted several times as fast as texts are compared. Places that it
 // leaves alike are then sorted by what comes next in their texts.
 type textOrder struct {
-	places int // how many bits a place takes
-	text   func(place uint64) []byte
+	text   []byte
+	parts  []Part                // of text: the one of each place
+	places int                   // how many bits a place takes
 	equal  func(a, b uint64) int // orders places of equal texts
+}
+
+// textOrder returns the order by c.texts.
+func (c *compiler) textOrder(equal func(a, b uint64) int) textOrder {
+	return textOrder{text: c.text, parts: c.texts, places: bits.Len(uint(len(c.texts))), equal: equal}
 }
 
 // sort sorts the places, whose texts start alike for skip octets.
@@ -105,7 +113,8 @@ func (o *textOrder) sort(places []uint64, skip int) {
 	}
 	place := uint64(1)<<o.places - 1
 	for i, at := range places {
-		places[i] = uint64(keyOf(o.text(at)[skip:]))&^place | at
+		part := o.parts[at]
+		places[i] = uint64(keyOf(o.text[part.Start+skip:part.End]))&^place | at
 	}
 	slices.Sort(places)
 	from := 0
@@ -125,49 +134,54 @@ func (o *textOrder) sort(places []uint64, skip int) {
 // before taken to go on with zeros.
 func (o *textOrder) sortOn(places []uint64, skip int) {
 	for _, at := range places {
-		if len(o.text(at)) < skip {
-			slices.SortFunc(places, func(a, b uint64) int {
-				if n := bytes.Compare(o.text(a), o.text(b)); n != 0 {
-					return n
-				}
-				return o.equal(a, b)
-			})
+		if o.parts[at].Len() < skip {
+			slices.SortFunc(places, o.compare)
 			return
 		}
 	}
 	o.sort(places, skip)
 }
 
+func (o *textOrder) compare(a, b uint64) int {
+	if n := bytes.Compare(o.parts[a].Of(o.text), o.parts[b].Of(o.text)); n != 0 {
+		return n
+	}
+	return o.equal(a, b)
+}
+
 // addSorted adds the rules at the places c.order to the policy, as far as they
 // can ever decide, each with its key and its parent.
 func (c *compiler) addSorted(rules []rule) {
 	p := c.policy
-	c.ancestors = c.ancestors[:0] // of the rule to come, as places in p.rules
-	var before *rule              // that was sorted right before
+	precedence := p.dialect.precedence
+	added, keys := p.rules, p.keys
+	ancestors := c.ancestors[:0] // of the rule to come, as places in added
+	var before *rule             // that was sorted right before
 	for _, at := range c.order {
 		r := &rules[at]
 		head := c.headOf(r)
-		repeats := before != nil && before.shape == exact && r.shape == exact && bytes.Equal(head, c.headOf(before))
+		repeats := r.shape == exact && before != nil && before.shape == exact && bytes.Equal(head, c.headOf(before))
 		before = r
 		if repeats {
 			continue // the one before matches the same, and decides
 		}
-		for len(c.ancestors) > 0 && !bytes.HasPrefix(head, c.headOf(&p.rules[c.ancestors[len(c.ancestors)-1]])) {
-			c.ancestors = c.ancestors[:len(c.ancestors)-1]
+		for len(ancestors) > 0 && !bytes.HasPrefix(head, c.headOf(&added[ancestors[len(ancestors)-1]])) {
+			ancestors = ancestors[:len(ancestors)-1]
 		}
 		parent := uint32(0)
-		if len(c.ancestors) > 0 {
-			last := c.ancestors[len(c.ancestors)-1]
-			if p.dialect.precedence.compare(&p.rules[last], r) < 0 {
+		if len(ancestors) > 0 {
+			last := ancestors[len(ancestors)-1]
+			if precedence.compare(&added[last], r) < 0 {
 				continue // whatever it matches, its ancestor decides
 			}
 			parent = last + 1
 		}
 		if r.shape == prefix {
-			c.ancestors = append(c.ancestors, uint32(len(p.rules)))
+			ancestors = append(ancestors, uint32(len(added)))
 		}
-		p.rules = append(p.rules, *r)
-		p.rules[len(p.rules)-1].parent = parent
-		p.keys = append(p.keys, keyOf(head[c.common:]))
+		added = append(added, *r)
+		added[len(added)-1].parent = parent
+		keys = append(keys, keyOf(head[c.common:]))
 	}
+	p.rules, p.keys, c.ancestors = added, keys, ancestors
 }

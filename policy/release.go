@@ -26,7 +26,7 @@ func (c *compiler) release() *Policy {
 	}
 	*c = compiler{
 		policy: old, text: c.text[:0], rules: c.rules[:0], ofGroup: c.ofGroup[:0], tokens: c.tokens[:0],
-		byName: c.byName[:0], groups: c.groups[:0], order: c.order[:0], ancestors: c.ancestors[:0],
+		byName: c.byName[:0], groups: c.groups[:0], texts: c.texts[:0], order: c.order[:0], ancestors: c.ancestors[:0],
 	}
 	compilers.Put(c)
 	return p

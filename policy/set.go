@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"math/bits"
 	"slices"
 	"strings"
 )
@@ -54,22 +53,19 @@ func (c *compiler) finish() {
 // indexTokens makes the groups of each token findable by it.
 func (c *compiler) indexTokens() {
 	p := c.policy
-	c.byName = c.byName[:0]
+	c.byName, c.texts = c.byName[:0], c.texts[:0]
 	for i := range c.tokens {
 		c.byName = append(c.byName, uint64(i))
+		c.texts = append(c.texts, c.tokens[i].token)
 	}
-	byName := textOrder{
-		places: bits.Len(uint(len(c.tokens))),
-		text:   func(i uint64) []byte { return c.tokens[i].token.Of(c.text) },
-		equal:  cmp.Compare[uint64],
-	}
+	byName := c.textOrder(cmp.Compare[uint64])
 	byName.sort(c.byName, 0)
 	for rest := c.byName; len(rest) > 0; {
 		at := c.tokens[rest[0]].token
 		name := at.Of(c.text)
 		from := len(p.named)
 		groups := c.groups[:0]
-		for ; len(rest) > 0 && bytes.Equal(byName.text(rest[0]), name); rest = rest[1:] {
+		for ; len(rest) > 0 && bytes.Equal(c.tokens[rest[0]].token.Of(c.text), name); rest = rest[1:] {
 			m := c.tokens[rest[0]].mention
 			if g := p.mentions[m].group; len(groups) == 0 || groups[len(groups)-1] != g {
 				// Of the lines that name it for one group, the first.

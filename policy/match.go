@@ -9,34 +9,49 @@ func (p *Policy) deciding(at uint32, path string, other *rule) *rule {
 	if r := p.longest(s, path); r != nil && (other == nil || p.dialect.precedence.compare(r, other) < 0) {
 		other = r
 	}
-	ordered := p.rules[s.ordered.from:s.ordered.to]
-	if len(ordered) == 0 {
+	if s.ordered.from == s.ordered.to {
 		return other
 	}
-	var has hint
-	var needs []hint
-	if len(ordered) >= fewPatterns && p.dialect.precedence != firstInFile {
-		needs = p.hints[s.hints:]
-		needs = needs[:len(ordered)]
+	if r := p.firstOrdered(s, path, other); r != nil {
+		return r
 	}
-	for i := range ordered {
-		r := &ordered[i]
-		if other != nil && p.dialect.precedence.compare(r, other) >= 0 {
-			break
-		}
-		if needs != nil {
-			if has == 0 {
-				has = hintOfTarget(path)
+	return other
+}
+
+// firstOrdered returns the first of the ordered rules of a set that matches path
+// and comes before other; nil if there is none.
+func (p *Policy) firstOrdered(s *set, path string, other *rule) *rule {
+	precedence := p.dialect.precedence
+	before := ^key(0)
+	if other != nil {
+		before = precedence.keyOf(other)
+	}
+	ordered := p.rules[s.ordered.from:s.ordered.to]
+	if precedence.keyOf(&ordered[0]) >= before {
+		return nil
+	}
+	if len(ordered) < fewPatterns || precedence == firstInFile {
+		for i := range ordered {
+			if r := &ordered[i]; precedence.keyOf(r) >= before {
+				return nil
+			} else if p.matches(r, path) {
+				return r
 			}
-			if needs[i]&^has != 0 {
-				continue
-			}
 		}
-		if p.matches(r, path) {
+		return nil
+	}
+	has := hintOfTarget(path)
+	for i, needs := range p.hints[s.hints:][:len(ordered)] {
+		if needs&^has != 0 {
+			continue
+		}
+		if r := &ordered[i]; precedence.keyOf(r) >= before {
+			return nil
+		} else if p.matches(r, path) {
 			return r
 		}
 	}
-	return other
+	return nil
 }
 
 // matches tells whether path matches the rule's pattern.

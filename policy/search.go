@@ -1,6 +1,10 @@
 package policy
 
-import "strings"
+import (
+	"math/bits"
+	"sort"
+	"strings"
+)
 
 // key is the octets of a head, or of a path, that come after those that all
 // heads of a set start with: the first is the most significant, and zero stands
@@ -61,16 +65,28 @@ func (p *Policy) lastBefore(s *set, rules []rule, path string) int {
 	keys := p.keys[s.keys:]
 	keys = keys[:len(rules)]
 	k := keyOf(path[s.common:])
-	from, to := 0, len(keys)
-	for from < to {
-		middle := int(uint(from+to) / 2)
-		if keys[middle] < k || keys[middle] == k && p.headOf(&rules[middle]) <= path {
-			from = middle + 1
-		} else {
-			to = middle
-		}
+	at := countBelow(keys, k)
+	if at < len(keys) && keys[at] == k {
+		// Their texts tell, and there may be many.
+		at += sort.Search(len(keys)-at, func(i int) bool {
+			return keys[at+i] != k || p.headOf(&rules[at+i]) > path
+		})
 	}
-	return from - 1
+	return at - 1
+}
+
+// countBelow returns how many of the keys, which are sorted, are below k. It
+// does not branch on what it compares: where a path falls among the rules cannot
+// be foreseen, and to guess wrong costs more than the comparison.
+func countBelow(keys []key, k key) int {
+	at := 0
+	for n := len(keys); n > 0; {
+		half := (n + 1) / 2
+		_, below := bits.Sub64(uint64(keys[at+half-1]), uint64(k), 0)
+		at += half & -int(below)
+		n -= half
+	}
+	return at
 }
 
 func commonPrefix[T string | []byte](a, b T) int {

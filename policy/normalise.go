@@ -82,7 +82,7 @@ func isPlain(text string) bool { return plainLen(text) == len(text) }
 // target itself if it is that already, else a text that is good only as long as
 // nothing else is done with buffer.
 func normaliseTarget(target string, buffer *pathBuffer) string {
-	if isPlain(target) || isNormal(target, ofTarget) {
+	if isNormal(target, ofTarget) {
 		return target
 	}
 	path := appendNormal(buffer[:0], target, ofTarget)
@@ -91,7 +91,7 @@ func normaliseTarget(target string, buffer *pathBuffer) string {
 
 // normalTarget is normaliseTarget for a text that is kept.
 func normalTarget(target string) string {
-	if isPlain(target) || isNormal(target, ofTarget) {
+	if isNormal(target, ofTarget) {
 		return target
 	}
 	return string(appendNormal(nil, target, ofTarget))
@@ -129,7 +129,7 @@ func appendNormal[T string | []byte](dst []byte, text T, s side) []byte {
 
 // isNormal tells whether appendNormal would change nothing.
 func isNormal[T string | []byte](text T, s side) bool {
-	for i := 0; i < len(text); i++ {
+	for i := plainLen(text); i < len(text); i++ {
 		c := text[i]
 		if c == '%' {
 			octet, ok := unescape(text, i)

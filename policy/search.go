@@ -32,24 +32,19 @@ func (p *Policy) longest(s *set, path string) *rule {
 	if s.sorted.from == s.sorted.to {
 		return nil
 	}
-	common := p.text[s.head : s.head+s.common]
-	if len(path) < len(common) || path[:len(common)] != common {
+	// A head starts with a slash, see canMatch, and so does a path.
+	if s.common > 1 && !strings.HasPrefix(path, p.text[s.head:s.head+s.common]) {
 		return nil
 	}
 	rules := p.rules[s.sorted.from:s.sorted.to]
-	last := p.lastBefore(s, rules, path)
+	last, same := p.lastBefore(s, rules, path)
 	if last < 0 {
 		return nil
 	}
 	r := &rules[last]
-	head := p.headOf(r)
-	if strings.HasPrefix(path, head) && (r.shape == prefix || len(head) == len(path)) {
+	if int(r.headLen) <= same && (r.shape == prefix || int(r.headLen) == len(path)) {
 		return r
 	}
-	if r.parent == 0 {
-		return nil
-	}
-	same := commonPrefix(head, path)
 	for r.parent > 0 {
 		r = &p.rules[r.parent-1]
 		if int(r.headLen) <= same {
@@ -60,19 +55,47 @@ func (p *Policy) longest(s *set, path string) *rule {
 }
 
 // lastBefore returns the last of the sorted rules whose head does not come after
-// path, -1 if there is none.
-func (p *Policy) lastBefore(s *set, rules []rule, path string) int {
+// path, -1 if there is none, and how many octets the two start with alike.
+func (p *Policy) lastBefore(s *set, rules []rule, path string) (last, same int) {
 	keys := p.keys[s.keys:]
 	keys = keys[:len(rules)]
 	k := keyOf(path[s.common:])
 	at := countBelow(keys, k)
 	if at < len(keys) && keys[at] == k {
-		// Their texts tell, and there may be many.
-		at += sort.Search(len(keys)-at, func(i int) bool {
-			return keys[at+i] != k || p.headOf(&rules[at+i]) > path
-		})
+		// Only their texts tell.
+		run := rules[at:]
+		if at+1 == len(keys) || keys[at+1] != k {
+			run = run[:1]
+		} else {
+			run = run[:sort.Search(len(run), func(i int) bool { return keys[at+i] != k })]
+		}
+		if n, same := p.lastOfRun(run, int(s.common), path); n >= 0 {
+			return at + n, same
+		}
 	}
-	return at - 1
+	if at == 0 {
+		return -1, 0
+	}
+	// The keys differ, so they tell.
+	return at - 1, int(s.common) + bits.LeadingZeros64(uint64(keys[at-1]^k))/8
+}
+
+// lastOfRun is lastBefore among rules whose heads start, up to the octet common
+// and with the octets of their key after it, as path does.
+func (p *Policy) lastOfRun(run []rule, common int, path string) (last, same int) {
+	n := len(run) - 1
+	if n > 0 {
+		n = sort.Search(n+1, func(i int) bool { return p.headOf(&run[i]) > path }) - 1
+		if n < 0 {
+			return -1, 0
+		}
+	}
+	head := p.headOf(&run[n])
+	same = common + commonPrefix(head[common:], path[common:])
+	if same < len(head) && (same == len(path) || head[same] > path[same]) {
+		return -1, 0
+	}
+	return n, same
 }
 
 // countBelow returns how many of the keys, which are sorted, are below k. It
@@ -89,12 +112,16 @@ func countBelow(keys []key, k key) int {
 	return at
 }
 
+// commonPrefix returns how many octets a and b start with alike.
 func commonPrefix[T string | []byte](a, b T) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
+	n := 0
+	for ; len(a)-n >= keyLen && len(b)-n >= keyLen; n += keyLen {
+		if x := keyOf(a[n:]) ^ keyOf(b[n:]); x != 0 {
+			return n + bits.LeadingZeros64(uint64(x))/8
 		}
+	}
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
 	}
 	return n
 }

@@ -66,7 +66,7 @@ var plain = func() (t [256]uint8) {
 // plainLen returns how many octets at the start of text are plain.
 func plainLen[T string | []byte](text T) int {
 	rest := text
-	for len(rest) >= 4 && plain[rest[0]]&plain[rest[1]]&plain[rest[2]]&plain[rest[3]] != 0 {
+	for len(rest) >= 4 && areFourPlain(rest) {
 		rest = rest[4:]
 	}
 	for len(rest) > 0 && plain[rest[0]] != 0 {
@@ -75,8 +75,24 @@ func plainLen[T string | []byte](text T) int {
 	return len(text) - len(rest)
 }
 
+func areFourPlain[T string | []byte](text T) bool {
+	return plain[text[0]]&plain[text[1]]&plain[text[2]]&plain[text[3]] != 0
+}
+
 // isPlain tells whether text is of plain octets alone, as targets mostly are.
-func isPlain(text string) bool { return plainLen(text) == len(text) }
+func isPlain(text string) bool {
+	if len(text) < 4 {
+		return plainLen(text) == len(text)
+	}
+	for rest := text; len(rest) > 4; rest = rest[4:] {
+		if !areFourPlain(rest) {
+			return false
+		}
+	}
+	// The last four, of which some were looked at: to find out how many are left
+	// takes longer.
+	return areFourPlain(text[len(text)-4:])
+}
 
 // normaliseTarget returns the target as it is compared (RFC 9309 §2.2.2):
 // target itself if it is that already, else a text that is good only as long as

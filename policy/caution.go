@@ -22,6 +22,10 @@ func (p *Policy) decideByOthers(d *Decision, t Tokens, target string) {
 		targets = append(targets, f.target)
 	}
 	for _, other := range p.others {
+		if other.isCostly(t, target, len(targets)) {
+			*d = Decision{Reason: ReasonCostly, Dialect: other.dialect.name}
+			return
+		}
 		if other.restrictAny(d, t, targets); !d.Allowed {
 			return
 		}

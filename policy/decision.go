@@ -19,6 +19,7 @@ const (
 	ReasonUnreachable                   // robots.txt is unreachable: nothing may be requested
 	ReasonRestricted                    // robots.txt itself is refused (401, 403), and a dialect takes that for a complete restriction
 	ReasonOverride                      // the operator decided, whatever the rules say
+	ReasonCostly                        // the forms of the target would take too long to compare with the rules
 )
 
 var reasonNames = [...]string{
@@ -30,6 +31,7 @@ var reasonNames = [...]string{
 	ReasonUnreachable: "unreachable",
 	ReasonRestricted:  "restricted",
 	ReasonOverride:    "override",
+	ReasonCostly:      "costly",
 }
 
 // String returns the reason in one lower-case word, such as "no-match".
@@ -173,6 +175,8 @@ func (d Decision) String() string {
 		return verdict + ": robots.txt itself is refused" + d.by()
 	case ReasonOverride:
 		return verdict + " by the operator, whatever robots.txt says"
+	case ReasonCostly:
+		return verdict + ": an origin may take the target for others, more than can be compared with so many wildcards in reasonable time" + d.by()
 	}
 	return verdict + ": no reason is known"
 }

@@ -59,6 +59,18 @@ func TestDecisionString(t *testing.T) {
 			policy.Compile(nil, policy.Options{Dialect: policy.RERP}).Decide([]string{"OtherBot"}, "/x"),
 			`allowed: no group names "OtherBot", and there is none for "*" as rerp reads it`,
 		},
+		{
+			policy.Compile([]byte("User-agent: *\nDisallow:\n"), policy.Options{Dialect: policy.RERP}).Decide(nil, "/x"),
+			`allowed by "Disallow: " (line 2) in the group of "*" (line 1) as rerp reads it`,
+		},
+		{
+			policy.Compile([]byte("User-agent: *\nAllow:\n"), policy.Options{Dialect: policy.RERP}).Decide(nil, "/x"),
+			`disallowed by "Allow: " (line 2) in the group of "*" (line 1) as rerp reads it`,
+		},
+		{
+			policy.Decision{Reason: policy.ReasonCostly},
+			`disallowed: an origin may take the target for others, more than can be compared with so many wildcards in reasonable time`,
+		},
 		{policy.Override(false), `disallowed by the operator, whatever robots.txt says`},
 		{policy.Decision{}, `disallowed: no reason is known`},
 	} {
@@ -120,6 +132,7 @@ func TestReasonString(t *testing.T) {
 		policy.ReasonUnreachable: "unreachable",
 		policy.ReasonRestricted:  "restricted",
 		policy.ReasonOverride:    "override",
+		policy.ReasonCostly:      "costly",
 		0:                        "Reason(0)",
 		99:                       "Reason(99)",
 	} {

@@ -83,9 +83,10 @@
 // only people and caution ask them. It takes at worst O(pattern octets + path
 // octets × rules with a wildcard): a tenth of a second for 500 KiB of patterns
 // made to be slow and a path of 8 KiB made for them, where real files take a
-// tenth of a microsecond. Snapshot.Decide takes at most 32 times that for each
-// token, with a target made to have every form there is; the usual target has
-// none. Caution multiplies it by the number of dialects.
+// tenth of a microsecond. Snapshot.Decide does that for each token, and for all
+// forms of the target together takes a few times as long at most; where they
+// would take longer it disallows. The usual target has none. Caution multiplies
+// it by the number of dialects.
 //
 // Everything exported is safe for concurrent use: a Policy and a Snapshot do
 // not change once made.

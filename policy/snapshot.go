@@ -78,7 +78,9 @@ var everyone = []string{global}
 // understand it: with escaped slashes decoded, backslashes taken for slashes,
 // dot segments removed, slashes merged, and with the reserved octets of the
 // query decoded, in the rules as well. A form can only disallow; what it
-// permits counts for nothing. The decision names the form that met the rule.
+// permits counts for nothing. The decision names the form that met the rule. If
+// there are so many wildcards, and forms of so long a target, that to compare
+// them would take much longer than a second, the target is disallowed.
 //
 // Rules that were compiled with Options.Cautious must allow it, received and in
 // its forms, as every other dialect reads them too.
@@ -143,7 +145,12 @@ func (p *Policy) decideForms(d *Decision, t Tokens, target string) {
 	if !hasForms(target, p.queries) {
 		return
 	}
-	for _, f := range forms(target, p.queries) {
+	all := forms(target, p.queries)
+	if p.isCostly(t, target, len(all)) {
+		*d = Decision{Reason: ReasonCostly, Dialect: p.dialect.name}
+		return
+	}
+	for _, f := range all {
 		var next Decision
 		if p.decideTokens(&next, t, f.target, f.target, f.comparison); !next.Allowed {
 			next.Form = f.target
@@ -151,6 +158,20 @@ func (p *Policy) decideForms(d *Decision, t Tokens, target string) {
 			return
 		}
 	}
+}
+
+// mostOctets is how many octets of forms are searched, once for each rule with a
+// wildcard that has to be tried. Searching so many takes some tenths of a second
+// at worst; real files and targets are three orders of magnitude below.
+const mostOctets = 1 << 28
+
+// isCostly tells whether to compare as many forms of a target with the rules
+// would take longer than anyone can be given: the author of a file may also
+// write the links to targets that take the longest.
+func (p *Policy) isCostly(t Tokens, target string, forms int) bool {
+	ordered := len(p.rules) - len(p.keys)
+	tokens := max(len(t.Main), 1) + len(t.Also)
+	return forms*len(target)*tokens > mostOctets/max(ordered, 1)
 }
 
 // decideTokens fills the zero Decision d with the first decision that disallows,

@@ -1,6 +1,8 @@
 package policy_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"heed/policy"
@@ -202,6 +204,30 @@ func TestDecideCombinesTheGroupsOfAllTokens(t *testing.T) {
 		if d.Allowed != c.want || d.Line != c.line || d.Token != c.token {
 			t.Errorf("%s: %s for %q: %v (token %q, line %d); want allowed=%t, token %q, line %d",
 				c.why, c.target, c.tokens, d, d.Token, d.Line, c.want, c.token, c.line)
+		}
+	}
+}
+
+// TestSnapshotDisallowsWhatTakesTooLongToCompare: a site that writes both its
+// rules and the links to itself must not be able to keep the proxy busy.
+func TestSnapshotDisallowsWhatTakesTooLongToCompare(t *testing.T) {
+	var robots strings.Builder
+	robots.WriteString("User-agent: *\n")
+	for i := range 20_000 {
+		fmt.Fprintf(&robots, "Allow: /*%012d\n", i*7919)
+	}
+	s := snapshotOf(robots.String())
+	for _, c := range []struct {
+		why, target string
+		want        policy.Reason
+	}{
+		{"no forms", "/" + strings.Repeat("8", 8<<10), policy.ReasonNoMatch},
+		{"forms, few octets", `//8\8%2f./8?8`, policy.ReasonNoMatch},
+		{"many forms of many octets", `//8\8%2f./8/../8` + strings.Repeat("8", 8<<10), policy.ReasonCostly},
+	} {
+		d := s.Decide(only("ExampleBot"), c.target)
+		if d.Reason != c.want || d.Allowed != (c.want == policy.ReasonNoMatch) {
+			t.Errorf("%s: got %s", c.why, d)
 		}
 	}
 }

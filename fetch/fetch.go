@@ -284,7 +284,7 @@ func (f *Fetcher) next(prev *entry, o origin.Origin, a answer, now time.Time, ji
 	e := f.lifetimes.next(prev, o.RobotsURL(), a, now, jitter)
 	e.snapshot.Cautious = f.cautious
 	if f.keep && a.access == policy.Successful {
-		e.snapshot.Body = a.octets
+		e.snapshot.Body, e.snapshot.UTF8 = a.octets, a.utf8
 	}
 	return e
 }

@@ -34,6 +34,12 @@ func TestAKeptBodyIsTheFileDecodedUpToTheLimit(t *testing.T) {
 			t.Errorf("%s: %d octets, want %d", r.why, len(s.Body), len(r.want))
 		}
 	}
+	for contentType, want := range map[string]bool{"text/plain": false, "text/plain; charset=UTF-8": true} {
+		answer := answers(200, closedFile, "Content-Type: "+contentType)
+		if s := snapshot(t, newFetcher(t, Config{Transport: answer, KeepBodies: true}), at(t, "a.example")); s.UTF8 != want {
+			t.Errorf("%s: UTF8 is %v", contentType, s.UTF8)
+		}
+	}
 	if s := snapshot(t, newFetcher(t, Config{Transport: answers(404, closedFile), KeepBodies: true}), at(t, "a.example")); s.Body != nil {
 		t.Errorf("404: the body is %q", s.Body)
 	}

@@ -103,7 +103,7 @@ func (l lifetimes) unreachable(e, prev *entry, a answer, now time.Time, jitter f
 // the pause before the next attempt lasts on.
 func (e *entry) withoutRules() *entry {
 	s := e.snapshot
-	s.Rules, s.Size, s.Truncated, s.Body = nil, 0, false, nil
+	s.Rules, s.Size, s.Truncated, s.Body, s.UTF8 = nil, 0, false, nil, false
 	s.Fetched, s.FreshUntil, s.StaleSince = time.Time{}, time.Time{}, time.Time{}
 	return &entry{snapshot: s, until: e.retry, retry: e.retry}
 }

@@ -48,6 +48,7 @@ type Snapshot struct {
 	Size       int           // octets of the body received
 	Truncated  bool          // the body went on beyond the limit
 	Body       []byte        // as read, whatever its charset; nil unless it was asked to be kept
+	UTF8       bool          // the Body was declared to be in UTF-8; false where there is none
 	Cautious   bool          // a dialect that takes 401 and 403 for a complete restriction is heeded
 }
 

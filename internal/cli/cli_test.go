@@ -56,15 +56,18 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// startOrigin starts an origin whose robots.txt is the file named and whose
-// other pages say their path.
+// startOrigin starts an origin whose robots.txt is the file named, of the
+// Content-Type named if there is one, and whose other pages say their path.
 func startOrigin(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 1 {
-		ts.Fatalf("usage: origin ROBOTS")
+	if len(args) != 1 && len(args) != 2 {
+		ts.Fatalf("usage: origin ROBOTS [TYPE]")
 	}
 	robots := ts.ReadFile(args[0])
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
+			if len(args) == 2 {
+				w.Header().Set("Content-Type", args[1])
+			}
 			io.WriteString(w, robots)
 			return
 		}

@@ -112,7 +112,7 @@ func (k *asker) compile(s *policy.Snapshot, d policy.Dialect) (*policy.Policy, e
 	if k.compiled == nil {
 		k.compiled = make(map[reading]*policy.Policy)
 	}
-	k.compiled[key] = policy.Compile(s.Body, policy.Options{Limit: k.source.limit, Dialect: d})
+	k.compiled[key] = policy.Compile(s.Body, policy.Options{Limit: k.source.limit, Dialect: d, Decoded: s.UTF8})
 	return k.compiled[key], nil
 }
 

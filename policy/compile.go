@@ -251,6 +251,9 @@ func (c *compiler) fillRule(r *rule, l *Line, pattern []byte, allow bool) bool {
 // written, and where its first '*' is, -1 if there is none.
 func plainPattern(pattern []byte) (star int, ok bool) {
 	star = -1
+	if isPlain(pattern) {
+		return star, true
+	}
 	for i := 0; ; i++ {
 		i += plainLen(pattern[i:])
 		if i == len(pattern) {

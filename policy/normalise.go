@@ -80,7 +80,7 @@ func areFourPlain[T string | []byte](text T) bool {
 }
 
 // isPlain tells whether text is of plain octets alone, as targets mostly are.
-func isPlain(text string) bool {
+func isPlain[T string | []byte](text T) bool {
 	if len(text) < 4 {
 		return plainLen(text) == len(text)
 	}

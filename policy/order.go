@@ -103,7 +103,8 @@ type textOrder struct {
 
 // textOrder returns the order by c.texts.
 func (c *compiler) textOrder(equal func(a, b uint64) int) textOrder {
-	return textOrder{text: c.text, parts: c.texts, places: bits.Len(uint(len(c.texts))), equal: equal}
+	c.text = slices.Grow(c.text, keyLen) // for keyWithin
+	return textOrder{text: c.text[:len(c.text)+keyLen], parts: c.texts, places: bits.Len(uint(len(c.texts))), equal: equal}
 }
 
 // sort sorts the places, whose texts start alike for skip octets.
@@ -114,7 +115,7 @@ func (o *textOrder) sort(places []uint64, skip int) {
 	place := uint64(1)<<o.places - 1
 	for i, at := range places {
 		part := o.parts[at]
-		places[i] = uint64(keyOf(o.text[part.Start+skip:part.End]))&^place | at
+		places[i] = uint64(keyWithin(o.text, Part{part.Start + skip, part.End}))&^place | at
 	}
 	slices.Sort(places)
 	from := 0
@@ -154,6 +155,7 @@ func (o *textOrder) compare(a, b uint64) int {
 func (c *compiler) addSorted(rules []rule) {
 	p := c.policy
 	precedence := p.dialect.precedence
+	text := c.text[:len(c.text)+keyLen]
 	added, keys := p.rules, p.keys
 	ancestors := c.ancestors[:0] // of the rule to come, as places in added
 	var before *rule             // that was sorted right before
@@ -181,7 +183,8 @@ func (c *compiler) addSorted(rules []rule) {
 		}
 		added = append(added, *r)
 		added[len(added)-1].parent = parent
-		keys = append(keys, keyOf(head[c.common:]))
+		at := int(r.pattern)
+		keys = append(keys, keyWithin(text, Part{at + int(c.common), at + int(r.headLen)}))
 	}
 	p.rules, p.keys, c.ancestors = added, keys, ancestors
 }

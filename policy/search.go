@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"sort"
 	"strings"
@@ -24,6 +25,13 @@ func keyOf[T string | []byte](text T) key {
 		k |= key(text[i]) << (56 - 8*i)
 	}
 	return k
+}
+
+// keyWithin is keyOf of a part of text, which goes on for keyLen octets at least
+// from wherever a part ends. It is quicker, there being nothing to tell apart.
+func keyWithin(text []byte, part Part) key {
+	octets := key(binary.BigEndian.Uint64(text[part.Start : part.Start+keyLen]))
+	return octets &^ (^key(0) >> (8 * min(part.Len(), keyLen)))
 }
 
 // longest returns the sorted rule of a set that decides on path, nil if none

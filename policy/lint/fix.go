@@ -19,10 +19,11 @@ import (
 // nothing.
 //
 // What would change a verdict stays as it is, misspellings that nobody forgives
-// included: what was meant is for people to say. A body that would outgrow
+// and lines in which a colon of the value is taken for the missing one included:
+// what was meant is for people to say. A body that would outgrow
 // policy.DefaultLimit by it is returned unchanged.
 func Fix(body []byte) []byte {
-	f := fixer{body: body, html: looksLikeHTML(body), void: make(map[int]bool)}
+	f := fixer{body: body, html: looksLikeHTML(body), void: make(map[int]bool), spelling: newSpelling()}
 	f.findVoid()
 	for line := range policy.Lines(body) {
 		f.line(line)
@@ -35,10 +36,11 @@ func Fix(body []byte) []byte {
 }
 
 type fixer struct {
-	body []byte
-	out  []byte
-	html bool
-	void map[int]bool // lines that count for nothing
+	body     []byte
+	out      []byte
+	html     bool
+	void     map[int]bool // lines that count for nothing
+	spelling *spelling
 }
 
 // findVoid finds the user-agent lines and rules that count for nothing.
@@ -158,8 +160,13 @@ func printable(rest []byte) []byte {
 
 // field returns the line as it is best written, false if it counts for nothing.
 func (f *fixer) field(l policy.Line) ([]byte, bool) {
-	if l.Kind == policy.Junk || f.void[l.Number] {
+	if l.Kind == policy.Junk || f.void[l.Number] || f.html && l.Kind == policy.Unknown {
 		return nil, false
+	}
+	if _, name := f.spelling.lateColon(l.Key.Of(f.body)); name != "" {
+		// Written right it would be another line, written as it is read it
+		// would lose what stands before the colon.
+		return contentOf(f.body, l).Of(f.body), true
 	}
 	value := l.Value.Of(f.body)
 	key := canonical[l.Kind]
@@ -169,7 +176,7 @@ func (f *fixer) field(l policy.Line) ([]byte, bool) {
 	case isRule(l):
 		value = escapePattern(value)
 	case l.Kind == policy.Unknown:
-		if f.html || f.body[l.Separator] != ':' || l.Key.Of(f.body)[0] >= 0x80 {
+		if f.body[l.Separator] != ':' || l.Key.Of(f.body)[0] >= 0x80 {
 			return nil, false // no line of a file that is text
 		}
 		key = string(l.Key.Of(f.body))

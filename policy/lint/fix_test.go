@@ -50,6 +50,10 @@ func TestFixMends(t *testing.T) {
 			"User-agent: a\n# Disallow: /x\nAllow: /x*\n# Disallow: /x\n",
 		},
 		{"an agent that was named above becomes a comment", "User-agent: a\nUser-agent: A\nDisallow: /\n", "User-agent: a\n# User-agent: A\nDisallow: /\n"},
+		{
+			"a line that lost the start of its value with its colon stays", "Sitemap https://a.example/s.xml\nUser-agent: a\n Disallow /x:\t/y # z\n",
+			"Sitemap https://a.example/s.xml\nUser-agent: a\nDisallow /x:\t/y # z\n",
+		},
 		{"what nobody forgives stays for people to mend", "User-agent: a\nDisalllow: /\n", "User-agent: a\nDisalllow: /\n"},
 		{
 			"a second byte order mark does not become the first", "\xEF\xBB\xBF\xEF\xBB\xBFUser-agent: a\nDisallow: /\n",

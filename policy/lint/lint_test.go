@@ -57,6 +57,8 @@ func TestCheckFinds(t *testing.T) {
 		{lint.MissingColon, "three are not", g + "Disallow /a b\n", 2, 1, 14, "Disallow: and the value", 0},
 		{lint.MissingColon, "nor a key alone", g + "Disallow\n", 2, 1, 9, "Disallow: and the value", 0},
 		{lint.MissingColon, "tabs divide words too", g + "Allow\t/a\tb\n", 2, 1, 11, "Allow: and the value", 0},
+		{lint.MissingColon, "that of a URL is taken for it", "Sitemap https://a.example/s.xml\n", 1, 1, 8, "read the value \"//a.example/s.xml\", while other", 0},
+		{lint.MissingColon, "for a key that is compared whole as well", g + "Host https://a.example\n", 2, 1, 5, "know no key \"Host https\"", 0},
 		{lint.UnreadableLine, "one word", g + "hello\n", 2, 1, 6, "put a #", 0},
 		{lint.UnreadableLine, "two, neither a key", g + "hello there\n", 2, 1, 12, "put a #", 0},
 		{lint.UnreadableLine, "a colon without a key", g + ": /x # note\n", 2, 1, 5, "put a #", 0},
@@ -152,6 +154,14 @@ func TestCheckFinds(t *testing.T) {
 		if !covered[code] {
 			t.Errorf("no row triggers %s", code)
 		}
+	}
+}
+
+// TestALateColonIsOneFault: what is wrong with half a value is not the point.
+func TestALateColonIsOneFault(t *testing.T) {
+	r := lint.Check([]byte(g+"Disallow: /x\nSitemap https://a.example/s.xml\n"), lint.Options{})
+	if len(r.Diagnostics) != 1 || r.Diagnostics[0].Code != lint.MissingColon {
+		t.Errorf("found %v, want missing-colon alone", r.Diagnostics)
 	}
 }
 

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"bytes"
 	"strings"
 
 	"heed/policy"
@@ -41,6 +42,17 @@ func (s *spelling) canonical(k policy.Kind) string { return canonical[k] }
 // known returns the canonical form of a key that is spelt right, "" for any
 // other.
 func (s *spelling) known(key []byte) string { return s.lower[strings.ToLower(string(key))] }
+
+// lateColon returns, of a key that goes on after a word that is one by itself,
+// that word and its canonical form: its colon was left out, and one in the value
+// was taken for it. The form is "" if that is not so.
+func (s *spelling) lateColon(key []byte) (word []byte, name string) {
+	end := bytes.IndexAny(key, " \t")
+	if end < 0 {
+		return nil, ""
+	}
+	return key[:end], s.known(key[:end])
+}
 
 // check checks the spelling of a key.
 func (s *spelling) check(c *checker, l policy.Line, key []byte) {

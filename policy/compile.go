@@ -55,8 +55,7 @@ type compiler struct {
 	groups    []uint32 // of one token
 	texts     []Part   // what is sorted by, see textOrder
 	order     []uint64 // places of rules, see sort
-	common    uint32
-	ancestors []uint32
+	ancestors []ancestor
 }
 
 // named is a token in lower case, or "*", and the mention that it comes from.
@@ -140,16 +139,22 @@ func (d *Dialect) nameOf(value []byte) []byte {
 		}
 		return nil
 	}
-	n := 0
-	for n < len(value) && isTokenOctet(value[n]) && (d.naming == tokenWithDigits || !isDigit(value[n])) {
-		n++
+	for n, c := range value {
+		if !tokenOctets[c] || isDigit(c) && d.naming != tokenWithDigits {
+			return value[:n]
+		}
 	}
-	return value[:n]
+	return value
 }
 
-func isTokenOctet(c byte) bool {
-	return c == '-' || c == '_' || isDigit(c) || 'a' <= lower(c) && lower(c) <= 'z'
-}
+// tokenOctets holds the octets of product tokens, digits included.
+var tokenOctets = func() (t [256]bool) {
+	for c := range 256 {
+		octet := byte(c)
+		t[c] = octet == '-' || octet == '_' || isDigit(octet) || 'a' <= lower(octet) && lower(octet) <= 'z'
+	}
+	return t
+}()
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 

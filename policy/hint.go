@@ -19,11 +19,12 @@ type hint uint64
 // hintOf is the hint of a pattern.
 func hintOf(pattern []byte) hint {
 	var h hint
-	for i := 1; i < len(pattern); i++ {
-		a, b := pattern[i-1], pattern[i]
+	a := byte('*')
+	for _, b := range pattern {
 		if a != '*' && b != '*' && b != '$' {
 			h |= pairHint(a, b)
 		}
+		a = b
 	}
 	return h
 }

@@ -19,10 +19,8 @@ func (c *compiler) addSet(rules []rule) uint32 {
 	if p.dialect.precedence == firstInFile {
 		p.rules = append(p.rules, rules...)
 	} else {
-		if c.sort(rules); len(c.order) > 0 {
-			s.head, s.common = rules[c.order[0]].pattern, c.common
-			c.addSorted(rules)
-		}
+		c.sort(rules)
+		c.addSorted(rules)
 		s.sorted.to = uint32(len(p.rules))
 		s.ordered.from = s.sorted.to
 		c.addOrdered(rules)
@@ -57,28 +55,17 @@ func (c *compiler) addOrdered(rules []rule) {
 
 // sort sets c.order to the places of the rules that are sorted by their head,
 // where one before "$" comes after those that do not end with it, and equal ones
-// are in the order in which they decide. It sets c.common to how many octets all
-// heads start with alike.
+// are in the order in which they decide.
 func (c *compiler) sort(rules []rule) {
 	order, texts := c.order[:0], c.texts[:0]
-	var common []byte
 	for i := range rules {
 		r := &rules[i]
-		at := int(r.pattern)
-		head := Part{at, at + int(r.headLen)}
-		texts = append(texts, head)
-		if r.shape == patterns {
-			continue
+		texts = append(texts, r.keyPart())
+		if r.shape != patterns {
+			order = append(order, uint64(i))
 		}
-		if len(order) == 0 {
-			common = head.Of(c.text)
-		} else {
-			common = common[:commonPrefix(common, head.Of(c.text))]
-		}
-		order = append(order, uint64(i))
 	}
 	c.order, c.texts = order, texts
-	c.common = uint32(len(common))
 	byHead := c.textOrder(func(i, j uint64) int {
 		a, b := &rules[i], &rules[j]
 		if a.shape != b.shape {
@@ -86,7 +73,7 @@ func (c *compiler) sort(rules []rule) {
 		}
 		return c.policy.dialect.precedence.compare(a, b)
 	})
-	byHead.sort(c.order, len(common))
+	byHead.sort(c.order, 0)
 }
 
 // textOrder is an order of places by the text that stands for each.
@@ -150,6 +137,26 @@ func (o *textOrder) compare(a, b uint64) int {
 	return o.equal(a, b)
 }
 
+// ancestor is a rule whose head others begin with.
+type ancestor struct {
+	place uint32 // in Policy.rules
+	part  Part   // see rule.keyPart
+	key   key
+}
+
+// isPrefix tells whether the texts of the ancestor and of part, which has the
+// given key, are such that the one begins with the other.
+func (a *ancestor) isPrefix(text []byte, part Part, key key) bool {
+	n := a.part.Len()
+	switch {
+	case n > part.Len():
+		return false
+	case n <= keyLen:
+		return (a.key^key)>>(64-8*n) == 0
+	}
+	return a.key == key && bytes.HasPrefix(part.Of(text), a.part.Of(text))
+}
+
 // addSorted adds the rules at the places c.order to the policy, as far as they
 // can ever decide, each with its key and its parent.
 func (c *compiler) addSorted(rules []rule) {
@@ -157,34 +164,34 @@ func (c *compiler) addSorted(rules []rule) {
 	precedence := p.dialect.precedence
 	text := c.text[:len(c.text)+keyLen]
 	added, keys := p.rules, p.keys
-	ancestors := c.ancestors[:0] // of the rule to come, as places in added
+	ancestors := c.ancestors[:0] // of the rule to come
 	var before *rule             // that was sorted right before
 	for _, at := range c.order {
 		r := &rules[at]
-		head := c.headOf(r)
-		repeats := r.shape == exact && before != nil && before.shape == exact && bytes.Equal(head, c.headOf(before))
+		repeats := r.shape == exact && before != nil && before.shape == exact && bytes.Equal(c.headOf(r), c.headOf(before))
 		before = r
 		if repeats {
 			continue // the one before matches the same, and decides
 		}
-		for len(ancestors) > 0 && !bytes.HasPrefix(head, c.headOf(&added[ancestors[len(ancestors)-1]])) {
+		part := r.keyPart()
+		key := keyWithin(text, part)
+		for len(ancestors) > 0 && !ancestors[len(ancestors)-1].isPrefix(text, part, key) {
 			ancestors = ancestors[:len(ancestors)-1]
 		}
 		parent := uint32(0)
 		if len(ancestors) > 0 {
-			last := ancestors[len(ancestors)-1]
+			last := ancestors[len(ancestors)-1].place
 			if precedence.compare(&added[last], r) < 0 {
 				continue // whatever it matches, its ancestor decides
 			}
 			parent = last + 1
 		}
 		if r.shape == prefix {
-			ancestors = append(ancestors, uint32(len(added)))
+			ancestors = append(ancestors, ancestor{uint32(len(added)), part, key})
 		}
 		added = append(added, *r)
 		added[len(added)-1].parent = parent
-		at := int(r.pattern)
-		keys = append(keys, keyWithin(text, Part{at + int(c.common), at + int(r.headLen)}))
+		keys = append(keys, key)
 	}
 	p.rules, p.keys, c.ancestors = added, keys, ancestors
 }

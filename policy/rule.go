@@ -60,6 +60,13 @@ func (d *Dialect) measure(r *rule, pattern []byte, star int) {
 	}
 }
 
+// keyPart is what of the head its key is made of: all but the slash that it
+// begins with, see canMatch, as every path does.
+func (r *rule) keyPart() Part {
+	at := int(r.pattern)
+	return Part{at + min(int(r.headLen), 1), at + int(r.headLen)}
+}
+
 func (p *Policy) headOf(r *rule) string {
 	return p.text[r.pattern : r.pattern+uint32(r.headLen)]
 }

@@ -4,12 +4,11 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"sort"
-	"strings"
 )
 
-// key is the octets of a head, or of a path, that come after those that all
-// heads of a set start with: the first is the most significant, and zero stands
-// for none. So keys are in the order of the texts, or equal.
+// key is the octets of a head, or of a path, that come after its slash: the
+// first is the most significant, and zero stands for none. So keys are in the
+// order of the texts, or equal.
 type key uint64
 
 const keyLen = 8
@@ -40,10 +39,6 @@ func (p *Policy) longest(s *set, path string) *rule {
 	if s.sorted.from == s.sorted.to {
 		return nil
 	}
-	// A head starts with a slash, see canMatch, and so does a path.
-	if s.common > 1 && !strings.HasPrefix(path, p.text[s.head:s.head+s.common]) {
-		return nil
-	}
 	rules := p.rules[s.sorted.from:s.sorted.to]
 	last, same := p.lastBefore(s, rules, path)
 	if last < 0 {
@@ -67,7 +62,7 @@ func (p *Policy) longest(s *set, path string) *rule {
 func (p *Policy) lastBefore(s *set, rules []rule, path string) (last, same int) {
 	keys := p.keys[s.keys:]
 	keys = keys[:len(rules)]
-	k := keyOf(path[s.common:])
+	k := keyOf(path[1:])
 	at := countBelow(keys, k)
 	if at < len(keys) && keys[at] == k {
 		// Only their texts tell.
@@ -77,7 +72,7 @@ func (p *Policy) lastBefore(s *set, rules []rule, path string) (last, same int) 
 		} else {
 			run = run[:sort.Search(len(run), func(i int) bool { return keys[at+i] != k })]
 		}
-		if n, same := p.lastOfRun(run, int(s.common), path); n >= 0 {
+		if n, same := p.lastOfRun(run, path); n >= 0 {
 			return at + n, same
 		}
 	}
@@ -85,12 +80,11 @@ func (p *Policy) lastBefore(s *set, rules []rule, path string) (last, same int) 
 		return -1, 0
 	}
 	// The keys differ, so they tell.
-	return at - 1, int(s.common) + bits.LeadingZeros64(uint64(keys[at-1]^k))/8
+	return at - 1, 1 + bits.LeadingZeros64(uint64(keys[at-1]^k))/8
 }
 
-// lastOfRun is lastBefore among rules whose heads start, up to the octet common
-// and with the octets of their key after it, as path does.
-func (p *Policy) lastOfRun(run []rule, common int, path string) (last, same int) {
+// lastOfRun is lastBefore among rules whose heads have the key of path.
+func (p *Policy) lastOfRun(run []rule, path string) (last, same int) {
 	n := len(run) - 1
 	if n > 0 {
 		n = sort.Search(n+1, func(i int) bool { return p.headOf(&run[i]) > path }) - 1
@@ -99,7 +93,7 @@ func (p *Policy) lastOfRun(run []rule, common int, path string) (last, same int)
 		}
 	}
 	head := p.headOf(&run[n])
-	same = common + commonPrefix(head[common:], path[common:])
+	same = commonPrefix(head, path)
 	if same < len(head) && (same == len(path) || head[same] > path[same]) {
 		return -1, 0
 	}

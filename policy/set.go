@@ -22,12 +22,8 @@ import (
 type set struct {
 	sorted  span // of Policy.rules
 	ordered span
-	// common is how many octets all sorted heads start with alike, and head
-	// where one of them is in Policy.text. After them comes what the keys are
-	// made of: Policy.keys has one for each sorted rule from keys on.
-	common uint32
-	head   uint32
-	keys   uint32
+	// keys is where the keys of the sorted rules are in Policy.keys.
+	keys uint32
 	// hints is where the needs of the ordered rules are in Policy.hints, one
 	// for each; see hint.
 	hints uint32

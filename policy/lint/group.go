@@ -19,8 +19,9 @@ type groups struct {
 }
 
 type group struct {
-	agents []agent
-	rules  []rule
+	agents  []agent
+	rules   []rule
+	records bool // it has other records, which may mean something in a group
 }
 
 // agent is a user-agent line.
@@ -73,11 +74,18 @@ func (g *groups) addRule(body []byte, l policy.Line) (rule, bool) {
 	return r, true
 }
 
+// addRecord adds a record that is no rule. One before any group is for nobody.
+func (g *groups) addRecord() {
+	if len(g.all) > 0 {
+		g.all[len(g.all)-1].records = true
+	}
+}
+
 func (g *groups) userAgent(c *checker, l policy.Line) {
 	starts := g.addAgent(c.body, l)
 	if starts && len(g.all) > 1 && g.blankLine == 0 {
 		c.add(UserAgentAfterRules, l, l.Key, 0,
-			"a group begins here, as a user-agent line after a rule begins one; put an empty line before it, which older crawlers need")
+			"a group begins here, as a user-agent line after a rule begins one; put an empty line before it, which some older crawlers need")
 	}
 	if !starts {
 		g.divide(c, l)
@@ -104,8 +112,13 @@ func (g *groups) divide(c *checker, l policy.Line) {
 		return
 	}
 	g.divided = len(g.all)
+	if l.Kind == policy.UserAgent {
+		c.add(BlankLineInGroup, l, l.Key, g.blankLine,
+			"the empty line %d does not end the group by RFC 9309, and the rules that follow are for the agents above it too; for most older crawlers these have no rules; take the empty line out, or write \"Disallow:\" before it if they are to have none", g.blankLine)
+		return
+	}
 	c.add(BlankLineInGroup, l, l.Key, g.blankLine,
-		"the empty line %d does not end the group by RFC 9309, but does for older crawlers: this line and those after it count for nobody there; take the empty line out", g.blankLine)
+		"the empty line %d does not end the group by RFC 9309, but does for most older crawlers: this line and those after it count for nobody there; take the empty line out", g.blankLine)
 }
 
 // agent checks the value of a user-agent line.
@@ -116,14 +129,14 @@ func (c *checker) agent(l policy.Line) {
 	switch {
 	case len(token) == 0:
 		c.add(AgentWithoutName, l, l.Value, 0,
-			"%s names no crawler, so the rules of this group are for nobody, and they are not of the group before; write a product token of letters, digits, _ and -, or *", quote(value))
+			"%s names no crawler, so by this line the group is for nobody, though it ends the group before as any other; write a product token of letters, digits, _ and -, or *", quote(value))
 	case rest.Len() == 0:
 	case token[0] != '*' && c.body[rest.Start] == '/':
 		c.add(AgentVersion, l, rest, 0,
-			"the version is cut off: the group is for every %s; older crawlers compare it, and find no group; write the product token alone", quote(token))
+			"the version is cut off: the group is for every %s; some older crawlers compare it, and find no group; write the product token alone", quote(token))
 	default:
 		c.add(AgentOctets, l, rest, 0,
-			"what is compared ends before %s: the group is for %s; older crawlers compare it all, and find no group; write a product token alone, a line for each crawler",
+			"what is compared ends before %s: the group is for %s; some older crawlers compare it all, and find no group; write a product token alone, a line for each crawler",
 			quote(rest.Of(c.body)), quote(token))
 	}
 	if google := policy.Google.Token(value); len(google) < len(token) {
@@ -173,7 +186,10 @@ func (g *groups) duplicates(c *checker) {
 			case a.name == "":
 			case !seen:
 				lines[a.name] = a.line.Number
-			case !same || line >= group.agents[0].line.Number:
+			case line >= group.agents[0].line.Number:
+				c.add(DuplicateAgent, a.line, a.line.Value, line,
+					"%s was named in line %d, in this group already, and nothing comes of it; name each crawler once", quote(a.line.Value.Of(c.body)), line)
+			case !same:
 				c.add(DuplicateAgent, a.line, a.line.Value, line,
 					"%s was named in line %d: by RFC 9309 the rules of both places count together, while older crawlers obey the first alone; name each crawler once",
 					quote(a.line.Value.Of(c.body)), line)
@@ -197,7 +213,7 @@ func (g group) set() string {
 func (c *checker) duplicateGroup(before, again group) {
 	first, a := before.agents[0].line, again.agents[0].line
 	what := "by RFC 9309 its rules and those of the first count together, while older crawlers obey the first alone; make one group of them"
-	if c.sameRules(before, again) {
+	if !again.records && c.sameRules(before, again) {
 		what = "it has the same rules too, and changes nothing; take it out"
 	}
 	c.add(DuplicateGroup, a, a.Value, first.Number, "the group in line %d is for the same agents: %s", first.Number, what)

@@ -9,6 +9,9 @@ import (
 // record checks a line that is neither a rule nor a user-agent line.
 func (c *checker) record(l policy.Line) {
 	value := string(l.Value.Of(c.body))
+	if l.Kind != policy.Sitemap {
+		c.groups.addRecord()
+	}
 	switch l.Kind {
 	case policy.Sitemap:
 		c.sitemap(l, value)

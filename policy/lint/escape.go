@@ -18,8 +18,7 @@ func (c *checker) escapes(r rule, value []byte) {
 			i += e.escape(i)
 			continue
 		}
-		e.raw(i)
-		i++
+		i += e.raw(i)
 	}
 }
 
@@ -78,16 +77,21 @@ func (e *escapes) escape(i int) int {
 	return 3
 }
 
-// raw checks an octet that is not escaped.
-func (e *escapes) raw(i int) {
+// raw checks a character that is not escaped, or an octet that is none, and
+// returns how many octets it is.
+func (e *escapes) raw(i int) int {
 	switch octet := e.value[i]; {
 	case octet >= utf8.RuneSelf:
-		e.say(RawOctet, i, i+1,
-			"octet %02X is compared as %%%02[1]X by heed and Google, but crawlers that do not escape it, or read the file as Latin-1, miss the URL; write %%%02[1]X", octet)
+		_, size := utf8.DecodeRune(e.value[i:])
+		character := e.value[i : i+size]
+		e.say(RawOctet, i, i+size,
+			"%s is compared as %s by heed and Google, but crawlers that do not escape it, or read the file as Latin-1, miss the URL; write %[2]s", quote(character), policy.NormalPattern(character))
+		return size
 	case octet <= ' ' || octet == 0x7F || strings.IndexByte("\"<>\\^`{|}", octet) >= 0:
 		e.say(RawASCII, i, i+1,
-			"%q is in no URL as it is: heed compares it as %%%02X, while other crawlers look for it unescaped and never find it; write %%%02[2]X", string(octet), octet)
+			"%q is in no URL as it is: heed compares it as %%%02X, while Google looks for it unescaped and never finds it; write %%%02[2]X", string(octet), octet)
 	}
+	return 1
 }
 
 // unescape returns the octet that an escape at the start of text stands for,

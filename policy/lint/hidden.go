@@ -21,7 +21,7 @@ func (h *hider) check(all []group) {
 	sets := make(map[string]int)
 	var merged [][]rule
 	for _, g := range all {
-		h.emptyAmongRules(g)
+		h.emptyRules(g)
 		set := g.set()
 		if set == "" {
 			continue // it is for nobody
@@ -54,7 +54,7 @@ func (h *hider) equal(rules []rule) []rule {
 			rest = append(rest, r)
 		case w.allows() == r.allows():
 			h.add(RepeatedRule, r.line, r.line.Value, w.line.Number,
-				"it says what line %d says, and never decides; leave it out", w.line.Number)
+				"it says what line %d says, and never decides; leave it out, or the whole group if it has no other rule", w.line.Number)
 		default:
 			h.hide(r, w)
 		}

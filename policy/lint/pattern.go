@@ -2,6 +2,7 @@ package lint
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"heed/policy"
@@ -11,36 +12,38 @@ import (
 func (c *checker) rule(r rule) {
 	value := r.line.Value.Of(c.body)
 	if len(value) == 0 {
-		c.empty(r)
-		return
+		return // see emptyRules
 	}
 	c.start(r, value)
 	c.wildcards(r, value)
 	c.escapes(r, value)
 	if r.pattern == "/robots.txt" || r.pattern == "/robots.txt$" {
+		decides := "decides about longer URLs alone, such as /robots.txt?x; leave it out if these are not meant"
+		if r.pattern[len(r.pattern)-1] == '$' {
+			decides = "never decides; leave it out"
+		}
 		c.add(RobotsTxtRule, r.line, r.line.Value, 0,
-			"robots.txt itself may be fetched whatever the rules say (RFC 9309 §2.2.2); the rule can be left out")
+			"robots.txt itself may be fetched whatever the rules say (RFC 9309 §2.2.2), so the rule %s", decides)
 	}
 }
 
-// empty checks a rule without a pattern. An empty Disallow is how a group is
-// written that disallows nothing.
-func (c *checker) empty(r rule) {
-	if r.allows() {
-		c.add(EmptyAllow, r.line, r.line.Key, 0,
-			"an Allow without a pattern decides nothing by RFC 9309; some older crawlers take it to allow everything, others nothing; write \"Allow: /\" or leave it out")
-	}
-}
-
-// emptyAmongRules checks for an empty Disallow beside other rules of its group.
-func (c *checker) emptyAmongRules(g group) {
-	if len(g.rules) < 2 {
-		return
-	}
+// emptyRules checks the rules of a group that have no pattern. An empty Disallow
+// alone is how a group is written that disallows nothing.
+func (c *checker) emptyRules(g group) {
+	alone := !slices.ContainsFunc(g.rules, func(r rule) bool { return r.pattern != "" })
 	for _, r := range g.rules {
-		if r.pattern == "" && !r.allows() {
+		switch {
+		case r.pattern != "":
+		case r.allows():
+			mend := "leave it out, or write \"Allow: /\" if everything is to be allowed"
+			if alone {
+				mend = "write \"Disallow:\" if everything is to be allowed"
+			}
+			c.add(EmptyAllow, r.line, r.line.Key, 0,
+				"an Allow without a pattern decides nothing by RFC 9309; of older crawlers robotstxt takes it to allow everything, rerp to disallow everything; %s", mend)
+		case len(g.rules) > 1:
 			c.add(EmptyAmongRules, r.line, r.line.Key, 0,
-				"a Disallow without a pattern decides nothing by RFC 9309, but older crawlers take it to allow everything, and obey no rule after it; leave it out")
+				"a Disallow without a pattern decides nothing by RFC 9309, but most older crawlers take it to allow everything, and obey no rule after it; leave it out")
 		}
 	}
 }
@@ -49,13 +52,9 @@ func (c *checker) start(r rule, value []byte) {
 	if r.canMatch() {
 		return
 	}
-	if scheme, rest, found := bytes.Cut(value, []byte("://")); found && !bytes.ContainsAny(scheme, "/*?") {
-		path := "/"
-		if slash := bytes.IndexByte(rest, '/'); slash >= 0 {
-			path = string(rest[slash:])
-		}
+	if scheme, _, found := bytes.Cut(value, []byte("://")); found && !bytes.ContainsAny(scheme, "/*?") {
 		c.add(PatternIsURL, r.line, r.line.Value, 0,
-			"the rule never matches: a pattern is compared with the path of a URL; write %s, and the rules for another host into the robots.txt of that host", quote(path))
+			"the rule never matches: a pattern is compared with the path of a URL; write %s, and the rules for another host into the robots.txt of that host", quote(policy.TargetOf(string(value))))
 		return
 	}
 	c.add(PatternWithoutSlash, r.line, r.line.Value, 0,
@@ -69,7 +68,7 @@ func (c *checker) wildcards(r rule, value []byte) {
 	}
 	if i := bytes.IndexByte(value, '$'); i >= 0 && i < len(value)-1 {
 		c.add(DollarInside, r.line, at(i, i+1), 0,
-			"a $ is the end of a URL only as the last octet; here it stands for itself, and the rule matches URLs that have a $ there; write %%24 if that is meant")
+			"a $ is the end of a URL only as the last octet; here it stands for itself, and the rule matches only URLs that have a $ there; if that is meant leave it, as Google does not find %%24 in them")
 	}
 	if i := bytes.Index(value, []byte("**")); i >= 0 {
 		end := i + len(value[i:]) - len(bytes.TrimLeft(value[i:], "*"))

@@ -1,7 +1,7 @@
 package lint
 
 import (
-	"net/url"
+	"strings"
 
 	"heed/policy"
 )
@@ -29,12 +29,22 @@ func (c *checker) record(l policy.Line) {
 
 // sitemap checks a Sitemap record (sitemaps.org: the complete URL).
 func (c *checker) sitemap(l policy.Line, value string) {
-	u, err := url.Parse(value)
-	if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
+	if isWholeURL(value) {
 		return
 	}
 	c.add(RelativeSitemap, l, l.Value, 0,
 		"crawlers pass over a sitemap that is not given by its whole URL, as %s is not; write https://, the host and the path", quote(value))
+}
+
+// isWholeURL tells whether value has a scheme and a host. Whether what follows is
+// escaped as it should be is another matter.
+func isWholeURL(value string) bool {
+	scheme, rest, _ := strings.Cut(value, "://")
+	host := rest
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		host = rest[:end]
+	}
+	return (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) && host != "" && !strings.ContainsAny(host, " \t")
 }
 
 // inGroup checks a record that belongs to a group; err is what is wrong with

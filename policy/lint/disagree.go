@@ -14,9 +14,12 @@ const stranger = "zqxjkv"
 // dialects asks each dialect about targets made from each rule, for an agent of
 // its group.
 func (c *checker) dialects(limit int) {
-	rules, agents := 0, 0
+	rules, names := 0, 0
 	for _, g := range c.groups.all {
-		rules, agents = rules+len(g.rules), agents+len(g.agents)
+		rules += len(g.rules)
+		for _, a := range g.agents {
+			names += 1 + a.line.Value.Len()/4
+		}
 	}
 	if rules == 0 {
 		return
@@ -26,9 +29,10 @@ func (c *checker) dialects(limit int) {
 		p.policies = append(p.policies, policy.Compile(c.body, policy.Options{Limit: limit, Dialect: d}))
 		p.names = append(p.names, d.Name())
 	}
-	// Some dialects can only try one agent and one rule after the other.
+	// Some dialects can only try one agent and one rule after the other, and
+	// may have to look at every octet of an agent's name.
 	const budget, least = 4 << 20, 16
-	left := max(budget/(rules+agents), least)
+	left := max(budget/(rules+names), least)
 	for _, g := range c.groups.all {
 		agent := g.asked(c.body)
 		for _, r := range g.rules {

@@ -129,18 +129,29 @@ func (r *Report) Total() int {
 func Check(body []byte, o Options) *Report {
 	c := &checker{body: body, most: o.most(), counts: make(map[Code]int), spelling: newSpelling()}
 	c.wholeFile()
-	for line := range policy.Lines(body) {
-		if line.Raw.End > o.limit() {
-			c.add(OverLimit, line, line.Raw, 0,
-				"this line and all that follow are not read: RFC 9309 has crawlers read %d octets, and the file has %d; make it shorter, with patterns that say more",
-				o.limit(), len(body))
-			break
-		}
-		c.line(line)
-	}
+	c.lines(o.limit())
 	c.groups.check(c)
 	c.dialects(o.limit())
 	return c.report()
+}
+
+// lines checks the lines within the first limit octets.
+func (c *checker) lines(limit int) {
+	const over = "%s: heed reads %d octets, RFC 9309 has crawlers read %d; make the file shorter, with patterns that say more"
+	last := first
+	for line := range policy.Lines(c.body) {
+		if line.Raw.End > limit {
+			c.add(OverLimit, line, line.Raw, 0, over, "this line and all that follow are not read", limit, policy.DefaultLimit)
+			return
+		}
+		c.line(line)
+		last = line
+	}
+	if len(c.body) > limit {
+		// A line end alone is left, after which a file that was fetched may go on.
+		end := policy.Part{Start: last.Raw.End, End: last.Raw.End}
+		c.add(OverLimit, last, end, 0, over, "what follows this line is not read", limit, policy.DefaultLimit)
+	}
 }
 
 // checker collects what is found.

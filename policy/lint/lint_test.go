@@ -47,7 +47,8 @@ func TestCheckFinds(t *testing.T) {
 		{lint.NUL, "Google ends the line there", g + "Disallow: /a\x00b\n", 2, 13, 14, "UTF-16", 0},
 		{lint.NotUTF8, "Latin-1", g + "# caf\xE9\n", 2, 6, 7, "octet E9", 0},
 		{lint.LongLine, "16,663 octets are read", g + "Disallow: /" + strings.Repeat("a", 16_653) + "\n", 2, 16_664, 16_665, "16663", 0},
-		{lint.OverLimit, "500 KiB are read", g + strings.Repeat("# 8 oct\n", 64_000), 64_000, 1, 8, "512000 octets, and the file has 512014", 0},
+		{lint.OverLimit, "500 KiB are read", g + strings.Repeat("# 8 oct\n", 64_000), 64_000, 1, 8, "heed reads 512000 octets, RFC 9309 has crawlers read 512000", 0},
+		{lint.OverLimit, "of what was fetched a line end is left, and nobody knows what follows", g + strings.Repeat("#", policy.DefaultLimit-len(g)) + "\n", 2, 511_987, 511_987, "what follows this line is not read", 0},
 		{lint.NoGroup, "an empty file", "", 1, 1, 1, "everything is allowed", 0},
 		{lint.NoGroup, "sitemaps alone", "Sitemap: https://a.example/s.xml\n", 1, 1, 1, "everything is allowed", 0},
 
@@ -266,21 +267,22 @@ func TestWorstIsTheHighestSeverity(t *testing.T) {
 
 // hostile are files that would make a careless linter slow.
 var hostile = map[string]string{
-	"rules":          g + strings.Repeat("Allow: /a\n", 51_000),
-	"other rules":    g + numbered("Allow: /%d\n", 37_000),
-	"groups":         numbered("User-agent: a%d\nAllow: /\n", 18_000),
-	"agents":         numbered("User-agent: a%d\n", 28_000),
-	"wildcards":      g + numbered("Allow: /*%d*a\n", 32_000),
-	"one long rule":  g + "Allow: /" + strings.Repeat("*a", 8_000) + "\n",
-	"long wildcards": g + strings.Repeat("Allow: /"+strings.Repeat("*a", 8_000)+"b\n", 31),
-	"empty lines":    strings.Repeat("\n", policy.DefaultLimit),
-	"unknown keys":   numbered("k%d:\n", 64_000),
-	"misspellings":   strings.Repeat("disallo:\n", 56_000),
-	"escapes":        g + strings.Repeat("Allow: /"+strings.Repeat("%e9", 5_000)+"\n", 34),
-	"percent signs":  g + strings.Repeat("Allow: /"+strings.Repeat("%", 16_000)+"\n", 31),
-	"asterisks":      g + strings.Repeat("Allow: /"+strings.Repeat("*", 16_000)+"\n", 31),
-	"one line":       strings.Repeat("a", policy.DefaultLimit),
-	"invalid UTF-8":  strings.Repeat("\xFF\n", policy.DefaultLimit/2),
+	"rules":           g + strings.Repeat("Allow: /a\n", 51_000),
+	"other rules":     g + numbered("Allow: /%d\n", 37_000),
+	"names and rules": numbered("User-agent: "+strings.Repeat("*a", 8_000)+"%d\n", 15) + "User-agent: " + strings.Repeat("a", 16_000) + "\n" + numbered("Disallow: /%d\n", 12_000),
+	"groups":          numbered("User-agent: a%d\nAllow: /\n", 18_000),
+	"agents":          numbered("User-agent: a%d\n", 28_000),
+	"wildcards":       g + numbered("Allow: /*%d*a\n", 32_000),
+	"one long rule":   g + "Allow: /" + strings.Repeat("*a", 8_000) + "\n",
+	"long wildcards":  g + strings.Repeat("Allow: /"+strings.Repeat("*a", 8_000)+"b\n", 31),
+	"empty lines":     strings.Repeat("\n", policy.DefaultLimit),
+	"unknown keys":    numbered("k%d:\n", 64_000),
+	"misspellings":    strings.Repeat("disallo:\n", 56_000),
+	"escapes":         g + strings.Repeat("Allow: /"+strings.Repeat("%e9", 5_000)+"\n", 34),
+	"percent signs":   g + strings.Repeat("Allow: /"+strings.Repeat("%", 16_000)+"\n", 31),
+	"asterisks":       g + strings.Repeat("Allow: /"+strings.Repeat("*", 16_000)+"\n", 31),
+	"one line":        strings.Repeat("a", policy.DefaultLimit),
+	"invalid UTF-8":   strings.Repeat("\xFF\n", policy.DefaultLimit/2),
 }
 
 func numbered(format string, n int) string {
@@ -317,6 +319,7 @@ func TestDialectsAreAskedAboutAsManyRulesAsThereIsTimeFor(t *testing.T) {
 	}{
 		{"of a usual file about all", g + numbered("Disallow: /%d\n", 500), 0, 0},
 		{"of many rules about some", hostile["other rules"], 30_000, 36_990},
+		{"of few, where each time long names are compared", hostile["names and rules"], 11_900, 11_990},
 		{"rules for nobody are not counted", "User-agent: (a)\n" + numbered("Disallow: /%d\n", 500), 0, 0},
 	} {
 		r := lint.Check([]byte(c.body), lint.Options{})

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"heed/policy"
@@ -97,7 +99,7 @@ func excerpt(line []byte, from, to int) (source, carets string) {
 			mark = "^"
 		}
 		text.WriteString(shown)
-		marks.WriteString(strings.Repeat(mark, utf8.RuneCountInString(shown)))
+		marks.WriteString(strings.Repeat(mark, columns(shown)))
 		i += size
 	}
 	if end < len(line) {
@@ -113,11 +115,34 @@ func excerpt(line []byte, from, to int) (source, carets string) {
 func shownRune(text []byte) (string, int) {
 	r, size := utf8.DecodeRune(text)
 	shown := visible(string(text[:size]))
-	if r == '\t' {
+	switch {
+	case r == '\t':
 		return " ", size
+	case unicode.In(r, unicode.Mn, unicode.Me):
+		shown = strconv.QuoteToASCII(shown) // it would change the character before
 	}
 	if len(shown) > 2 && shown[0] == '"' && r != '"' {
 		shown = shown[1 : len(shown)-1] // the escape, without quotes
 	}
 	return shown, size
 }
+
+// columns is how many columns of a terminal a text takes in which nothing is
+// without width.
+func columns(text string) int {
+	n := 0
+	for _, r := range text {
+		n++
+		if unicode.In(r, wide...) && (r < 0xFF61 || r > 0xFFDC) { // those are of half the width
+			n++
+		}
+	}
+	return n
+}
+
+// wide has the characters that terminals show in two columns, as far as they are
+// likely in a robots.txt (Unicode Standard Annex #11).
+var wide = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, {
+	R16: []unicode.Range16{{Lo: 0x3001, Hi: 0x303E, Stride: 1}, {Lo: 0xFF01, Hi: 0xFF60, Stride: 1}, {Lo: 0xFFE0, Hi: 0xFFE6, Stride: 1}},
+	R32: []unicode.Range32{{Lo: 0x1F300, Hi: 0x1F64F, Stride: 1}, {Lo: 0x1F680, Hi: 0x1F6FF, Stride: 1}, {Lo: 0x1F900, Hi: 0x1F9FF, Stride: 1}},
+}}

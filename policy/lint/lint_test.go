@@ -65,7 +65,7 @@ func TestCheckFinds(t *testing.T) {
 		{lint.UnreadableLine, "a colon without a key", g + ": /x # note\n", 2, 1, 5, "put a #", 0},
 		{lint.ForgivenMisspelling, "Google's list", g + "Disalow: /\n", 2, 1, 8, "write Disallow", 0},
 		{lint.ForgivenMisspelling, "a longer key that begins with one", g + "Disallow-all: /\n", 2, 1, 13, "write Disallow", 0},
-		{lint.ForgivenMisspelling, "no hyphen", "useragent: *\nDisallow: /\n", 1, 1, 10, "write User-agent", 0},
+		{lint.ForgivenMisspelling, "no hyphen", "useragent: *\nDisallow: /\n", 1, 1, 10, "while most other crawlers pass over it; write User-agent", 0},
 		{lint.MisspeltField, "a letter too many", g + "Disalllow: /\n", 2, 1, 10, "write Disallow", 0},
 		{lint.MisspeltField, "letters swapped", g + "Dislalow: /\n", 2, 1, 9, "write Disallow", 0},
 		{lint.MisspeltField, "another hyphen", "user_agent: *\n", 1, 1, 11, "write User-agent", 0},
@@ -95,6 +95,8 @@ func TestCheckFinds(t *testing.T) {
 
 		{lint.PatternWithoutSlash, "a relative path", g + "Disallow: x\n", 2, 11, 12, "write \"/x\"", 0},
 		{lint.PatternWithoutSlash, "an escaped slash is none", g + "Disallow: %2Fx\n", 2, 11, 15, "never matches", 0},
+		{lint.PatternWithoutSlash, "a no-break space that no editor shows", g + "Disallow:\u00a0/x\n", 2, 10, 14, "\"\\u00a0\" stands before", 0},
+		{lint.PatternWithoutSlash, "quotes", g + "Disallow: \"/x\"\n", 2, 11, 15, "stands before its slash; take", 0},
 		{lint.PatternIsURL, "the path of it was meant", g + "Disallow: https://a.example/x\n", 2, 11, 30, "write \"/x\"", 0},
 		{lint.PatternIsURL, "a query alone is not all paths", g + "Disallow: http://a.example?x=1/\n", 2, 11, 32, "write \"/?x=1/\"", 0},
 		{lint.PatternIsURL, "no path is every path", g + "Disallow: http://a.example\n", 2, 11, 27, "write \"/\",", 0},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unicode"
 
 	"heed/policy"
 )
@@ -57,8 +58,19 @@ func (c *checker) start(r rule, value []byte) {
 			"the rule never matches: a pattern is compared with the path of a URL; write %s, and the rules for another host into the robots.txt of that host", quote(policy.TargetOf(string(value))))
 		return
 	}
+	if mess := bytes.TrimLeftFunc(value, isMess); len(mess) < len(value) && bytes.HasPrefix(mess, []byte("/")) {
+		c.add(PatternWithoutSlash, r.line, r.line.Value, 0,
+			"the rule never matches: every path begins with /, and %s stands before its slash; take that out", quote(value[:len(value)-len(mess)]))
+		return
+	}
 	c.add(PatternWithoutSlash, r.line, r.line.Value, 0,
 		"the rule never matches: every path begins with /; write %s, or %s for any place in the path", quote("/"+string(value)), quote("*"+string(value)))
+}
+
+// isMess tells whether a character before a path got there by mistake: a quote,
+// or what no editor shows.
+func isMess(r rune) bool {
+	return unicode.In(r, unicode.Pi, unicode.Pf) || r == '"' || r == '\'' || r == '`' || !unicode.IsPrint(r)
 }
 
 // wildcards checks '*' and '$' (RFC 9309 §2.2.3).
@@ -79,6 +91,6 @@ func (c *checker) wildcards(r rule, value []byte) {
 	if n := len(value); r.canMatch() && len(bare) > 1 && bare[len(bare)-1] == '*' {
 		end := n - (len(r.pattern) - len(bare))
 		c.add(StarAtEnd, r.line, at(end-1, n), 0,
-			"an asterisk at the end changes nothing in what is matched, as a pattern is the start of a path anyhow, though it makes the rule count as longer; older crawlers take it for a letter; leave it out")
+			"an asterisk at the end changes nothing in what is matched, as a pattern is the start of a path anyhow, though it makes the rule count as longer; most older crawlers take it for a letter; leave it out")
 	}
 }

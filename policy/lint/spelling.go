@@ -59,7 +59,7 @@ func (s *spelling) check(c *checker, l policy.Line, key []byte) {
 	if l.Kind != policy.Unknown {
 		if s.known(key) == "" {
 			c.add(ForgivenMisspelling, l, l.Key, 0,
-				"heed and Google read %s as %s, while other crawlers pass over it; write %[2]s", quote(key), canonical[l.Kind])
+				"heed and Google read %s as %s, while most other crawlers pass over it; write %[2]s", quote(key), canonical[l.Kind])
 		}
 		return
 	}

@@ -65,7 +65,7 @@ func TestCheckFinds(t *testing.T) {
 		{lint.UnreadableLine, "a colon without a key", g + ": /x # note\n", 2, 1, 5, "put a #", 0},
 		{lint.ForgivenMisspelling, "Google's list", g + "Disalow: /\n", 2, 1, 8, "write Disallow", 0},
 		{lint.ForgivenMisspelling, "a longer key that begins with one", g + "Disallow-all: /\n", 2, 1, 13, "write Disallow", 0},
-		{lint.ForgivenMisspelling, "no hyphen", "useragent: *\nDisallow: /\n", 1, 1, 10, "while most other crawlers pass over it; write User-agent", 0},
+		{lint.ForgivenMisspelling, "no hyphen", "useragent: *\nDisallow: /\n", 1, 1, 10, "while not all other crawlers do, and some pass over it; write User-agent", 0},
 		{lint.MisspeltField, "a letter too many", g + "Disalllow: /\n", 2, 1, 10, "write Disallow", 0},
 		{lint.MisspeltField, "letters swapped", g + "Dislalow: /\n", 2, 1, 9, "write Disallow", 0},
 		{lint.MisspeltField, "another hyphen", "user_agent: *\n", 1, 1, 11, "write User-agent", 0},

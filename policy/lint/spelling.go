@@ -58,8 +58,12 @@ func (s *spelling) lateColon(key []byte) (word []byte, name string) {
 func (s *spelling) check(c *checker, l policy.Line, key []byte) {
 	if l.Kind != policy.Unknown {
 		if s.known(key) == "" {
+			others := "other crawlers pass"
+			if bytes.EqualFold(key, []byte("useragent")) {
+				others = "not all other crawlers do, and some pass" // robotstxt and rerp know it
+			}
 			c.add(ForgivenMisspelling, l, l.Key, 0,
-				"heed and Google read %s as %s, while most other crawlers pass over it; write %[2]s", quote(key), canonical[l.Kind])
+				"heed and Google read %s as %s, while %s over it; write %[2]s", quote(key), canonical[l.Kind], others)
 		}
 		return
 	}

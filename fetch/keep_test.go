@@ -46,15 +46,15 @@ func TestAKeptBodyIsTheFileDecodedUpToTheLimit(t *testing.T) {
 }
 
 func TestAKeptBodyStaysAsLongAsItsRules(t *testing.T) {
-	transport := &counted{answer: answers(200, closedFile)}
+	transport := &counted{answer: answers(200, closedFile, "Content-Type: text/plain; charset=utf-8")}
 	f := newFetcher(t, Config{Transport: transport, KeepBodies: true, FreshFor: 1})
 	o := at(t, "a.example")
 	snapshot(t, f, o)
 	transport.becomes(answers(503, closedFile+"# an error page"))
-	if s := snapshot(t, f, o); s.Rules == nil || string(s.Body) != closedFile {
-		t.Errorf("used on: %v, %q", s.Rules, s.Body)
+	if s := snapshot(t, f, o); s.Rules == nil || string(s.Body) != closedFile || !s.UTF8 {
+		t.Errorf("used on: %v, %q, UTF8 is %v", s.Rules, s.Body, s.UTF8)
 	}
-	if s := f.memory.get(o).withoutRules().snapshot; s.Rules != nil || s.Body != nil {
+	if s := f.memory.get(o).withoutRules().snapshot; s.Rules != nil || s.Body != nil || s.UTF8 {
 		t.Errorf("too old: %v, %q", s.Rules, s.Body)
 	}
 	audit(t, f.memory)

@@ -95,7 +95,7 @@ func (l lifetimes) unreachable(e, prev *entry, a answer, now time.Time, jitter f
 	}
 	e.body = prev.body
 	s.Rules, s.Fetched, s.FreshUntil = old.Rules, old.Fetched, old.FreshUntil
-	s.Size, s.Truncated, s.Body = old.Size, old.Truncated, old.Body
+	s.Size, s.Truncated, s.Body, s.UTF8 = old.Size, old.Truncated, old.Body, old.UTF8
 	s.StaleSince = old.FreshUntil
 }
 

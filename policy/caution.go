@@ -17,12 +17,13 @@ func (p *Policy) decideByOthers(d *Decision, t Tokens, target string) {
 	if p.others == nil {
 		return
 	}
-	targets := []string{target}
+	targets, octets := []string{target}, len(target)
 	for _, f := range forms(target, p.queries) {
 		targets = append(targets, f.target)
+		octets += len(f.target)
 	}
 	for _, other := range p.others {
-		if other.isCostly(t, target, len(targets)) {
+		if other.isCostly(t, octets) {
 			*d = Decision{Reason: ReasonCostly, Dialect: other.dialect.name}
 			return
 		}

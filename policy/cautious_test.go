@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -210,4 +211,19 @@ func FuzzCautious(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestCautionComparesManyFormsWithManyRulesWithoutWildcards: each costs next to
+// nothing, in whatever order a dialect tries them.
+func TestCautionComparesManyFormsWithManyRulesWithoutWildcards(t *testing.T) {
+	var robots strings.Builder
+	robots.WriteString("User-agent: *\n")
+	for i := range 25_000 {
+		fmt.Fprintf(&robots, "Disallow: /p%05d\n", i)
+	}
+	s := &policy.Snapshot{Rules: policy.Compile([]byte(robots.String()), policy.Options{Cautious: true})}
+	who := policy.Tokens{Main: []string{"a"}, Also: []string{"b", "c"}}
+	if d := s.Decide(who, "/x//y?a=%2F"+strings.Repeat("q", 4000)); !d.Allowed {
+		t.Errorf("got %s", d)
+	}
 }

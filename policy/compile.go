@@ -228,8 +228,8 @@ func (c *compiler) fillRule(r *rule, l *Line, pattern []byte, allow bool) bool {
 	if allow {
 		r.verdict = allowing
 	}
-	if allow != (l.Kind == Allow) {
-		r.verdict |= inverted
+	if l.Kind == Allow {
+		r.verdict |= allowKey
 	}
 	c.text = append(c.text, value...)
 	r.pattern = r.value

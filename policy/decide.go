@@ -224,7 +224,7 @@ func (s *search) explain(d *Decision, target string) {
 	}
 	d.Reason = ReasonRule
 	d.Allowed = s.rule.verdict&allowing != 0
-	d.inverted = s.rule.verdict&inverted != 0
+	d.allowKey = s.rule.verdict&allowKey != 0
 	d.Value = p.valueOf(s.rule)
 	d.Line = int(s.rule.line)
 	d.Pattern = p.patternOf(s.rule)

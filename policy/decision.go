@@ -85,8 +85,8 @@ type Decision struct {
 
 	// group is the place in source of the group that counts, if Group is one.
 	group uint32
-	// inverted tells that the rule says otherwise than its key does.
-	inverted bool
+	// allowKey tells that the key of the rule is Allow.
+	allowKey bool
 	// target is what met the rule, as received; empty if no rule matched.
 	target string
 	// source is the rules asked; nil if there were none, or by Clone.
@@ -94,12 +94,13 @@ type Decision struct {
 }
 
 // Rule is the rule that matched: its key as Allow or Disallow, its value as
-// written, such as "Disallow: /private/". It is empty if no rule matched.
+// written, such as "Disallow: /private/". It is empty if no rule matched. It
+// stays what it is, whatever is made of Allowed.
 func (d Decision) Rule() string {
 	switch {
 	case d.Reason != ReasonRule:
 		return ""
-	case d.Allowed != d.inverted:
+	case d.allowKey:
 		return "Allow: " + d.Value
 	}
 	return "Disallow: " + d.Value

@@ -98,7 +98,7 @@ func isPlain[T string | []byte](text T) bool {
 // target itself if it is that already, else a text that is good only as long as
 // nothing else is done with buffer.
 func normaliseTarget(target string, buffer *pathBuffer) string {
-	if isNormal(target, ofTarget) {
+	if isNormal(target) {
 		return target
 	}
 	path := appendNormal(buffer[:0], target, ofTarget)
@@ -107,7 +107,7 @@ func normaliseTarget(target string, buffer *pathBuffer) string {
 
 // normalTarget is normaliseTarget for a text that is kept.
 func normalTarget(target string) string {
-	if isNormal(target, ofTarget) {
+	if isNormal(target) {
 		return target
 	}
 	return string(appendNormal(nil, target, ofTarget))
@@ -143,8 +143,8 @@ func appendNormal[T string | []byte](dst []byte, text T, s side) []byte {
 	return dst
 }
 
-// isNormal tells whether appendNormal would change nothing.
-func isNormal[T string | []byte](text T, s side) bool {
+// isNormal tells whether appendNormal would change nothing of a target.
+func isNormal(text string) bool {
 	for i := plainLen(text); i < len(text); i++ {
 		c := text[i]
 		if c == '%' {
@@ -158,7 +158,7 @@ func isNormal[T string | []byte](text T, s side) bool {
 			i += 2
 			continue
 		}
-		if !s.keeps(c, i == len(text)-1) {
+		if plain[c] == 0 {
 			return false
 		}
 	}

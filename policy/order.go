@@ -18,6 +18,11 @@ func (c *compiler) addSet(rules []rule) uint32 {
 	s.sorted.to, s.ordered.from = s.sorted.from, s.sorted.from
 	if p.dialect.precedence == firstInFile {
 		p.rules = append(p.rules, rules...)
+		for i := range rules {
+			if rules[i].shape == patterns {
+				p.wildcards++
+			}
+		}
 	} else {
 		c.sort(rules)
 		c.addSorted(rules)
@@ -31,7 +36,8 @@ func (c *compiler) addSet(rules []rule) uint32 {
 }
 
 // addOrdered adds the rules that are not sorted by their head to the policy, in
-// the order in which they decide, with their hints if they are many.
+// the order in which they decide, with their hints if they are many. Of two that
+// are equal but for their line the one that comes first in rules decides.
 func (c *compiler) addOrdered(rules []rule) {
 	p := c.policy
 	precedence := p.dialect.precedence
@@ -42,6 +48,7 @@ func (c *compiler) addOrdered(rules []rule) {
 		}
 	}
 	slices.Sort(order)
+	p.wildcards += len(order)
 	for _, x := range order {
 		p.rules = append(p.rules, rules[x&(1<<lineBits-1)])
 	}
@@ -162,7 +169,7 @@ func (a *ancestor) isPrefix(text []byte, part Part, key key) bool {
 func (c *compiler) addSorted(rules []rule) {
 	p := c.policy
 	precedence := p.dialect.precedence
-	text := c.text[:len(c.text)+keyLen]
+	text := c.text[:len(c.text)+keyLen] // for which textOrder made room
 	added, keys := p.rules, p.keys
 	ancestors := c.ancestors[:0] // of the rule to come
 	var before *rule             // that was sorted right before

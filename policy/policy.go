@@ -82,8 +82,8 @@
 // 64 octets that a group may name. The other dialects but Google do allocate:
 // only people and caution ask them. It takes at worst O(pattern octets + path
 // octets × rules with a wildcard): a tenth of a second for 500 KiB of patterns
-// made to be slow and a path of 8 KiB made for them, where real files take a
-// tenth of a microsecond. Snapshot.Decide does that for each token, and for all
+// made to be slow and a path of 8 KiB made for them, and the longer the path the
+// more, where real files take a tenth of a microsecond. Snapshot.Decide does that for each token, and for all
 // forms of the target together takes a few times as long at most; where they
 // would take longer it disallows. The usual target has none. Caution multiplies
 // it by the number of dialects.
@@ -147,6 +147,7 @@ type Policy struct {
 	global    token     // "*"
 	nameHints uint64    // those of the names of tokens
 	dialect   Dialect
+	wildcards int  // rules of all sets that are not sorted by their head
 	queries   bool // a set has patterns that differ once their query is decoded
 	truncated bool
 	others    []*Policy // the same body as other dialects read it; nil unless Options.Cautious

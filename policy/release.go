@@ -12,11 +12,11 @@ var compilers = sync.Pool{New: func() any { return &compiler{policy: new(Policy)
 // release returns the Policy, in memory of its own and of just the size it
 // needs, and gives the compiler back.
 func (c *compiler) release() *Policy {
-	const most = 4 << 20 // octets of text that a compiler may keep
+	const most = 4 << 20 // octets of text, or of rules, that a compiler may keep
 	p := new(Policy)
 	*p = *c.policy
 	p.settle(c.text)
-	if cap(c.text) > most {
+	if cap(c.text) > most || sizeOf(c.rules[:cap(c.rules)]) > most {
 		return p
 	}
 	old := c.policy

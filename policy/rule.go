@@ -27,13 +27,13 @@ const (
 	patterns              // it starts with the head, and the rest of it matches
 )
 
-// verdict is what a rule says of what it matches, in bits. The zero verdict is
-// that of a Disallow line.
+// verdict is what a rule says, in bits. The zero verdict is that of a Disallow
+// line. The two differ for some empty rules.
 type verdict uint8
 
 const (
-	allowing verdict = 1 << iota
-	inverted         // it is not what the key says, as with some empty rules
+	allowing verdict = 1 << iota // what it matches is allowed
+	allowKey                     // its key is Allow
 )
 
 // measure sets what depends on the pattern, whose first '*' is at star, -1 if
@@ -60,8 +60,8 @@ func (d *Dialect) measure(r *rule, pattern []byte, star int) {
 	}
 }
 
-// keyPart is what of the head its key is made of: all but the slash that it
-// begins with, see canMatch, as every path does.
+// keyPart is what of the head its key is made of: all but the slash that it, if
+// it is not empty, begins with, see canMatch, as every path does.
 func (r *rule) keyPart() Part {
 	at := int(r.pattern)
 	return Part{at + min(int(r.headLen), 1), at + int(r.headLen)}

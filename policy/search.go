@@ -13,7 +13,7 @@ type key uint64
 
 const keyLen = 8
 
-func keyOf[T string | []byte](text T) key {
+func keyOf(text string) key {
 	if len(text) >= keyLen {
 		_ = text[keyLen-1]
 		return key(text[7]) | key(text[6])<<8 | key(text[5])<<16 | key(text[4])<<24 |
@@ -58,7 +58,8 @@ func (p *Policy) longest(s *set, path string) *rule {
 }
 
 // lastBefore returns the last of the sorted rules whose head does not come after
-// path, -1 if there is none, and how many octets the two start with alike.
+// path, -1 if there is none, and how many octets the two start with alike. Path
+// begins with a slash.
 func (p *Policy) lastBefore(s *set, rules []rule, path string) (last, same int) {
 	keys := p.keys[s.keys:]
 	keys = keys[:len(rules)]
@@ -115,7 +116,7 @@ func countBelow(keys []key, k key) int {
 }
 
 // commonPrefix returns how many octets a and b start with alike.
-func commonPrefix[T string | []byte](a, b T) int {
+func commonPrefix(a, b string) int {
 	n := 0
 	for ; len(a)-n >= keyLen && len(b)-n >= keyLen; n += keyLen {
 		if x := keyOf(a[n:]) ^ keyOf(b[n:]); x != 0 {

@@ -147,7 +147,11 @@ func (p *Policy) decideForms(d *Decision, t Tokens, target string) {
 		return
 	}
 	all := forms(target, p.queries)
-	if p.isCostly(t, target, len(all)) {
+	octets := 0
+	for _, f := range all {
+		octets += len(f.target)
+	}
+	if p.isCostly(t, octets) {
 		*d = Decision{Reason: ReasonCostly, Dialect: p.dialect.name}
 		return
 	}
@@ -161,18 +165,31 @@ func (p *Policy) decideForms(d *Decision, t Tokens, target string) {
 	}
 }
 
-// mostOctets is how many octets of forms are searched, once for each rule with a
-// wildcard that has to be tried. Searching so many takes some tenths of a second
-// at worst; real files and targets are three orders of magnitude below.
+// mostOctets is how many octets of targets are searched, once for each rule with
+// a wildcard. Searching so many takes some tenths of a second at worst. Real
+// files have some hundred such rules at most, but for one in a thousand, and real
+// targets few forms of some hundred octets.
 const mostOctets = 1 << 28
 
-// isCostly tells whether to compare as many forms of a target with the rules
-// would take longer than anyone can be given: the author of a file may also
-// write the links to targets that take the longest.
-func (p *Policy) isCostly(t Tokens, target string, forms int) bool {
-	ordered := len(p.rules) - len(p.keys)
-	tokens := max(len(t.Main), 1) + len(t.Also)
-	return forms*len(target)*tokens > mostOctets/max(ordered, 1)
+// isCostly tells whether to compare targets of so many octets with the rules
+// would take longer than anyone can be given: the author of a file may also write
+// the links to targets that take the longest.
+func (p *Policy) isCostly(t Tokens, octets int) bool {
+	return octets*p.asked(t) > mostOctets/max(p.wildcards, 1)
+}
+
+// asked is for how many names the rules are searched.
+func (p *Policy) asked(t Tokens) int {
+	if p.dialect.choice != everyEqual {
+		return len(p.agentsOf(t))
+	}
+	n := max(len(t.Main), 1)
+	for _, name := range t.Also {
+		if p.tokenNamed(name).isNamed() {
+			n++
+		}
+	}
+	return n
 }
 
 // decideTokens fills the zero Decision d with the first decision that disallows,

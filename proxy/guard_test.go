@@ -125,6 +125,7 @@ func TestPanicInATunnelClosesIt(t *testing.T) {
 	r := start(t, modeIs(Tunnel), func(c *Config) {
 		c.Dial = func(context.Context, string, string) (net.Conn, error) { panic("a defect") }
 	})
+	r.policies.set("https://a.example", rules("https://a.example", "User-agent: *\nAllow: /\n"))
 	w := r.dial(t)
 	_, _ = io.WriteString(w, "CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n\r\n")
 	if all, err := io.ReadAll(w.r); err != nil || len(all) > 0 {
@@ -132,6 +133,8 @@ func TestPanicInATunnelClosesIt(t *testing.T) {
 	}
 	if e := r.entry(t); e.Verdict != audit.Denied || e.Reason != "internal" {
 		t.Errorf("recorded as %+v", e)
+	} else if rule := e.Decision.Rule(); rule != "Allow: /" {
+		t.Errorf("the rule is recorded as %q, which nobody wrote", rule)
 	}
 	if n := r.proxy.Tunnels(); n != 0 {
 		t.Errorf("%d tunnels are left", n)

@@ -38,9 +38,10 @@ type asker struct {
 }
 
 // reading is a robots.txt as a dialect reads it. The fetcher has one Policy for
-// all snapshots of the same file.
+// all snapshots of the same file, whatever charset each declares.
 type reading struct {
 	file    *policy.Policy
+	utf8    bool
 	dialect policy.Dialect
 }
 
@@ -105,7 +106,7 @@ func (k *asker) compile(s *policy.Snapshot, d policy.Dialect) (*policy.Policy, e
 	if s.Body == nil && s.Size > 0 {
 		return nil, fmt.Errorf("of %s only the rules were kept", s.URL)
 	}
-	key := reading{s.Rules, d}
+	key := reading{s.Rules, s.UTF8, d}
 	if rules := k.compiled[key]; rules != nil {
 		return rules, nil
 	}

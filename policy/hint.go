@@ -30,7 +30,7 @@ func hintOf(pattern []byte) hint {
 }
 
 func pairHint(a, b byte) hint {
-	return 1 << ((uint32(a)*31 + uint32(b)*7) & 63)
+	return 1 << ((uint32(a)*4 + uint32(b)) & 63)
 }
 
 // hintOfTarget is the hint of a target: '*' and '$' in it are octets as others.

@@ -104,11 +104,12 @@ func (c *compiler) lookIn(groups []uint32) pair {
 		return pair{}
 	}
 	c.mergable -= rules
-	merging := make([]rule, 0, rules)
+	end := len(c.rules) // of those of the file
 	for _, g := range groups {
-		merging = append(merging, c.rulesOf(g)...)
+		c.rules = append(c.rules, c.rulesOf(g)...)
 	}
-	at := c.setOf(merging)
+	at := c.setOf(c.rules[end:])
+	c.rules = c.rules[:end]
 	if c.merged == nil {
 		c.merged = make(map[string]pair)
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"strings"
 	"syscall"
 )
@@ -10,6 +11,10 @@ import (
 // hintFor says what to do about an error that comes from the system. Empty if
 // there is nothing to add.
 func hintFor(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) && path.Path == os.Stdout.Name() {
+		return "standard output takes no more; send it elsewhere, or make room"
+	}
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return "--listen 127.0.0.1:0 takes a free port, --admin-listen off does without the admin listener"

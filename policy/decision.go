@@ -132,7 +132,8 @@ func (d Decision) Names() []string {
 }
 
 // Clone returns a copy that keeps nothing of the rules alive, for those who
-// store decisions. Of each text the first most octets are kept.
+// store decisions. Of each text the first most octets are kept; Rule has its key
+// besides.
 func (d Decision) Clone(most int) Decision {
 	path := d.Path()
 	d.target, d.group, d.source = "", 0, nil

@@ -115,10 +115,12 @@ func (c *compiler) mention(value []byte, line int) {
 	token := Part{int(m.text), int(m.text) + len(name)}
 	if hasUpper(name) && p.dialect.choice == everyEqual {
 		token.Start = len(c.text)
-		for _, octet := range name {
-			c.text = append(c.text, lower(octet))
-		}
+		c.text = append(c.text, name...)
 		token.End = len(c.text)
+		lowered := c.text[token.Start:]
+		for i, octet := range lowered {
+			lowered[i] = lower(octet)
+		}
 	}
 	c.tokens = append(c.tokens, named{token, uint32(len(p.mentions))})
 	p.mentions = append(p.mentions, m)

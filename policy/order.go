@@ -73,6 +73,9 @@ func (c *compiler) sort(rules []rule) {
 		}
 	}
 	c.order, c.texts = order, texts
+	if len(order) < 2 {
+		return
+	}
 	byHead := c.textOrder(func(i, j uint64) int {
 		a, b := &rules[i], &rules[j]
 		if a.shape != b.shape {
@@ -97,8 +100,13 @@ type textOrder struct {
 
 // textOrder returns the order by c.texts.
 func (c *compiler) textOrder(equal func(a, b uint64) int) textOrder {
-	c.text = slices.Grow(c.text, keyLen) // for keyWithin
-	return textOrder{text: c.text[:len(c.text)+keyLen], parts: c.texts, places: bits.Len(uint(len(c.texts))), equal: equal}
+	return textOrder{text: c.textForKeys(), parts: c.texts, places: bits.Len(uint(len(c.texts))), equal: equal}
+}
+
+// textForKeys returns c.text as keyWithin wants it. It is good until c.text grows.
+func (c *compiler) textForKeys() []byte {
+	c.text = slices.Grow(c.text, keyLen)
+	return c.text[:len(c.text)+keyLen]
 }
 
 // sort sorts the places, whose texts start alike for skip octets.
@@ -128,6 +136,12 @@ func (o *textOrder) sort(places []uint64, skip int) {
 // sortOn sorts places whose texts start alike for skip octets, those that end
 // before taken to go on with zeros.
 func (o *textOrder) sortOn(places []uint64, skip int) {
+	if len(places) == 2 { // as most are
+		if o.compare(places[0], places[1]) > 0 {
+			places[0], places[1] = places[1], places[0]
+		}
+		return
+	}
 	for _, at := range places {
 		if o.parts[at].Len() < skip {
 			slices.SortFunc(places, o.compare)
@@ -169,7 +183,7 @@ func (a *ancestor) isPrefix(text []byte, part Part, key key) bool {
 func (c *compiler) addSorted(rules []rule) {
 	p := c.policy
 	precedence := p.dialect.precedence
-	text := c.text[:len(c.text)+keyLen] // for which textOrder made room
+	text := c.textForKeys()
 	added, keys := p.rules, p.keys
 	ancestors := c.ancestors[:0] // of the rule to come
 	var before *rule             // that was sorted right before

@@ -178,7 +178,7 @@ func (d Decision) String() string {
 	case ReasonOverride:
 		return verdict + " by the operator, whatever robots.txt says"
 	case ReasonCostly:
-		return verdict + ": an origin may take the target for others, more than can be compared with so many wildcards in reasonable time" + d.by()
+		return verdict + ": an origin may take the target for so many others that comparing each with the wildcards of robots.txt would take too long" + d.by()
 	}
 	return verdict + ": no reason is known"
 }

@@ -66,6 +66,7 @@ var graph = map[string]row{
 			"github.com/rs/zerolog",
 			"golang.org/x/sys",
 			"golang.org/x/term",
+			"golang.org/x/text",
 			"software.sslmate.com/src/go-pkcs12",
 		},
 	},

@@ -7,6 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/width"
+
 	"heed/policy"
 	"heed/policy/lint"
 )
@@ -133,16 +135,9 @@ func columns(text string) int {
 	n := 0
 	for _, r := range text {
 		n++
-		if unicode.In(r, wide...) && (r < 0xFF61 || r > 0xFFDC) { // those are of half the width
+		if kind := width.LookupRune(r).Kind(); kind == width.EastAsianWide || kind == width.EastAsianFullwidth {
 			n++
 		}
 	}
 	return n
 }
-
-// wide has the characters that terminals show in two columns, as far as they are
-// likely in a robots.txt (Unicode Standard Annex #11).
-var wide = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, {
-	R16: []unicode.Range16{{Lo: 0x3001, Hi: 0x303E, Stride: 1}, {Lo: 0xFF01, Hi: 0xFF60, Stride: 1}, {Lo: 0xFFE0, Hi: 0xFFE6, Stride: 1}},
-	R32: []unicode.Range32{{Lo: 0x1F300, Hi: 0x1F64F, Stride: 1}, {Lo: 0x1F680, Hi: 0x1F6FF, Stride: 1}, {Lo: 0x1F900, Hi: 0x1F9FF, Stride: 1}},
-}}

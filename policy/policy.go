@@ -147,7 +147,7 @@ type Policy struct {
 	global    token     // "*"
 	nameHints uint64    // those of the names of tokens
 	dialect   Dialect
-	wildcards int  // rules of all sets that are not sorted by their head
+	wildcards int  // rules of all sets of the shape patterns
 	queries   bool // a set has patterns that differ once their query is decoded
 	truncated bool
 	others    []*Policy // the same body as other dialects read it; nil unless Options.Cautious

@@ -313,10 +313,10 @@ func FuzzExplanation(f *testing.F) {
 		f.Add(rule, "ExampleBot", "/x")
 	}
 	p := New(Config{})
-	f.Fuzz(func(t *testing.T, rule, group, target string) {
+	f.Fuzz(func(t *testing.T, value, group, target string) {
 		e := &audit.Entry{
 			ID: "x", Origin: "http://a.example", Target: target, Snapshot: rules("http://a.example", ""),
-			Decision: policy.Decision{Reason: policy.ReasonRule, Token: "examplebot", Group: group, Value: rule, Line: 1, Form: target},
+			Decision: policy.Decision{Reason: policy.ReasonRule, Token: "examplebot", Group: group, Value: value, Line: 1, Form: target},
 		}
 		out := p.explain(e, denialOf(e))
 		h := http.Header{"Robots-Decision": {robotsDecision(out, e)}, "Proxy-Status": {p.proxyStatus(out, denialOf(e))}}
@@ -325,12 +325,12 @@ func FuzzExplanation(f *testing.F) {
 		if display, is := params["rule"].(httpsfv.DisplayString); is {
 			got, isString = string(display), true
 		}
-		if !isString || got != shown("Disallow: "+rule) {
-			t.Errorf("the rule %q became %q", rule, params["rule"])
+		if !isString || got != shown("Disallow: "+value) {
+			t.Errorf("the rule of %q became %q", value, params["rule"])
 		}
 		proxyStatus(t, h)
 		if !json.Valid(out.json()) || !utf8.Valid(out.text()) || !utf8.Valid(out.html()) {
-			t.Errorf("%q, %q, %q cannot be shown", rule, group, target)
+			t.Errorf("%q, %q, %q cannot be shown", value, group, target)
 		}
 	})
 }

@@ -9,12 +9,13 @@ import (
 
 // bodyCost is what a body takes besides its policy: itself and its place in
 // the table. Measured.
-const bodyCost = 320
+const bodyCost = 400
 
-// bodyKey is what a compiled robots.txt depends on. The rest of policy.Options
-// is the same for all that a Fetcher compiles.
+// bodyKey is what a compiled robots.txt depends on. The rest is the same for
+// all that a Fetcher compiles.
 type bodyKey struct {
-	sum     [sha256.Size]byte // of its octets
+	sum     [sha256.Size]byte // of its octets, as read
+	charset string            // that they are declared to be in; "" if none is, or UTF-8
 	decoded bool              // policy.Options.Decoded
 }
 
@@ -22,32 +23,44 @@ type bodyKey struct {
 // have the same file (of a platform, of a framework, an empty one): it is
 // compiled and kept once.
 type body struct {
-	key   bodyKey
-	rules *policy.Policy
-	size  int64 // charged, once
-	held  int   // entries in memory that refer to it; guarded by bodies.mu
+	key       bodyKey
+	rules     *policy.Policy
+	note      string // see text
+	truncated bool   // there were more octets than the limit
+	size      int64  // charged, once
+	held      int    // entries in memory that refer to it; guarded by bodies.mu
 }
 
 // bodies is the table of the bodies that entries in memory refer to. It counts
 // references rather than leaving them to the garbage collector, because the
 // memory tier must know at once what dropping an entry has freed.
 type bodies struct {
+	limit    int
+	cautious bool
+
 	mu    sync.Mutex
 	byKey map[bodyKey]*body
 }
 
-// share returns the body with these octets, compiled as o says, now if it is new. It is
+// share returns the body with these octets, compiled, now if it is new. It is
 // in the table once an entry holds it.
-func (b *bodies) share(octets []byte, o policy.Options) *body {
-	key := bodyKey{sha256.Sum256(octets), o.Decoded}
+func (b *bodies) share(octets []byte, charset string) *body {
+	key := bodyKey{sum: sha256.Sum256(octets), charset: charset}
+	if isUTF8(charset) {
+		// Nobody but a dialect looks at it, and equal bodies would be kept twice.
+		key.charset, key.decoded = "", b.cautious
+	}
 	b.mu.Lock()
 	known := b.byKey[key]
 	b.mu.Unlock()
 	if known != nil {
 		return known
 	}
-	rules := policy.Compile(octets, o)
-	return &body{key: key, rules: rules, size: int64(rules.Size()) + bodyCost}
+	rules, note := b.compile(octets, key)
+	return &body{
+		key: key, rules: rules, note: note, truncated: len(octets) > b.limit,
+		size: int64(rules.Size()+len(note)+len(charset)) + bodyCost,
+	}
 }
 
 // hold counts an entry that refers to a body. It returns the body in the

@@ -1,11 +1,11 @@
 package fetch
 
 import (
+	"bufio"
 	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"strings"
 )
@@ -33,13 +33,6 @@ func codingOf(h http.Header) string {
 	return strings.ToLower(strings.TrimSpace(strings.Join(h.Values("Content-Encoding"), ", ")))
 }
 
-// declaresUTF8 reports whether the Content-Type says that the body is in UTF-8
-// (RFC 9110 §8.3).
-func declaresUTF8(h http.Header) bool {
-	_, params, err := mime.ParseMediaType(h.Get("Content-Type"))
-	return err == nil && strings.EqualFold(params["charset"], "utf-8")
-}
-
 func readUpTo(r io.Reader, n int) ([]byte, error) {
 	octets, err := io.ReadAll(io.LimitReader(r, int64(n)))
 	if err != nil {
@@ -48,11 +41,20 @@ func readUpTo(r io.Reader, n int) ([]byte, error) {
 	return octets, nil
 }
 
+// maxRatio is how many octets one encoded octet may decode to, where that makes
+// more than maxExpanded of them. Text stays far below it but for padding, and
+// what is made to fill memory far above, up to 1,032.
+const (
+	maxRatio    = 250
+	maxExpanded = 8 << 20
+)
+
 // readGzip bounds both sides: the decoded octets, against what a few encoded
 // ones can expand to, and the encoded ones, against those that expand to
-// nothing for ever.
+// nothing for ever. What expands out of all proportion and without an end is no
+// file of rules, and that it begins with none is not to be taken for permission.
 func readGzip(r io.Reader, limit int) ([]byte, error) {
-	encoded := &io.LimitedReader{R: r, N: 2 * int64(limit)}
+	encoded := &meter{r: bufio.NewReader(io.LimitReader(r, 2*int64(limit)))}
 	z, err := gzip.NewReader(encoded)
 	if errors.Is(err, io.EOF) {
 		return []byte{}, nil // no body at all, which servers label too
@@ -62,10 +64,48 @@ func readGzip(r io.Reader, limit int) ([]byte, error) {
 		octets, err = io.ReadAll(io.LimitReader(z, int64(limit)+1))
 	}
 	switch {
-	case err == nil:
-		return octets, nil
-	case encoded.N <= 0:
+	case encoded.read >= 2*limit && err != nil:
 		return nil, fmt.Errorf("gzip body of more than %d octets that holds no more than %d", 2*limit, limit)
+	case err != nil:
+		return nil, fmt.Errorf("gzip body broken after %d decoded octets: %w", len(octets), err)
+	case len(octets) <= limit || len(octets) <= maxRatio*encoded.read:
+		return octets, nil
 	}
-	return nil, fmt.Errorf("gzip body broken after %d decoded octets: %w", len(octets), err)
+	return octets, readOn(z, encoded)
+}
+
+// readOn looks whether a body that is beyond the limit, and out of proportion, has
+// an end.
+func readOn(z io.Reader, encoded *meter) error {
+	n, err := io.CopyN(io.Discard, z, maxExpanded)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return fmt.Errorf("gzip body broken %d octets beyond the limit: %w", n, err)
+	case n > maxRatio*int64(encoded.read):
+		return fmt.Errorf("gzip body of which %d octets decode to more than %d: more than %d for one", encoded.read, n, maxRatio)
+	}
+	return nil
+}
+
+// meter counts what is read. It hands out single octets, so that a decoder
+// takes no more than it needs.
+type meter struct {
+	r    *bufio.Reader
+	read int
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.r.Read(p)
+	m.read += n
+	return n, err
+}
+
+func (m *meter) ReadByte() (byte, error) {
+	b, err := m.r.ReadByte()
+	if err == nil {
+		m.read++
+	}
+	return b, err
 }

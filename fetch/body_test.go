@@ -100,6 +100,12 @@ func TestABombIsReadToTheLimitAndNoFurther(t *testing.T) {
 	w := gzip.NewWriter(&bomb)
 	_, _ = io.WriteString(w, closedFile+strings.Repeat("#", 2<<20))
 	_ = w.Close()
+	var endless strings.Builder
+	w = gzip.NewWriter(&endless)
+	for range 10 {
+		_, _ = w.Write(make([]byte, 1<<20))
+	}
+	_ = w.Close()
 	for _, r := range []struct {
 		why, text, coding string
 		limit, most       int
@@ -107,7 +113,8 @@ func TestABombIsReadToTheLimitAndNoFurther(t *testing.T) {
 	}{
 		{"an endless body", closedFile, "identity", 0, 500<<10 + 1, policy.Successful},
 		{"an endless body, a larger limit", closedFile, "identity", 1 << 20, 1<<20 + 1, policy.Successful},
-		{"2 MiB in 4 KiB", bomb.String(), "gzip", 0, 4 << 10, policy.Successful},
+		{"2 MiB in 4 KiB, and on", bomb.String(), "gzip", 0, 16 << 10, policy.Unreachable},
+		{"10 MiB in 10 KiB, and on", endless.String(), "gzip", 0, 16 << 10, policy.Unreachable},
 		{"blocks that decode to nothing, for ever", emptyBlock, "gzip", 0, 2 * 500 << 10, policy.Unreachable},
 	} {
 		var read atomic.Int64
@@ -126,6 +133,17 @@ func TestABombIsReadToTheLimitAndNoFurther(t *testing.T) {
 		}
 		if r.access == policy.Successful && (!s.Truncated || s.Size != max(r.limit, policy.DefaultLimit)+1) {
 			t.Errorf("%s: truncated %v, size %d", r.why, s.Truncated, s.Size)
+		}
+	}
+}
+
+// Padding is out of all proportion, but comes to an end.
+func TestALongFileIsNoBomb(t *testing.T) {
+	for _, size := range []int{policy.DefaultLimit + 1, 2 << 20, 8 << 20} {
+		body := zipped(t, closedFile+strings.Repeat("#", size))
+		s := snapshot(t, newFetcher(t, Config{Transport: answers(200, body, "Content-Encoding: gzip")}), at(t, "a.example"))
+		if s.Access != policy.Successful || !s.Truncated || allowed(s, "/private/x") || !allowed(s, "/public") {
+			t.Errorf("%d octets in %d: %+v", size, len(body), s)
 		}
 	}
 }

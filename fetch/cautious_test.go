@@ -3,6 +3,7 @@ package fetch
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"heed/policy"
 )
@@ -60,8 +61,8 @@ func TestEverySnapshotOfACautiousFetcherIsCautious(t *testing.T) {
 	if d := s.Decide(policy.Tokens{}, "/private/"); !s.Cautious || s.Access != policy.Unreachable || d.Dialect != "robotstxt" {
 		t.Errorf("used on: %+v: %v", s, d)
 	}
-	if e := f.memory.get(o).withoutRules(); !e.snapshot.Cautious {
-		t.Errorf("too old: %+v", e.snapshot)
+	if s := f.snapshotOf(f.memory.get(o), momentOf(time.Now()).plus(DefaultStaleFor)); !s.Cautious || s.Rules != nil {
+		t.Errorf("too old: %+v", s)
 	}
 	if s := f.failed(at(t, "b.example"), errClosed); !s.Cautious {
 		t.Errorf("a fault of heed's own: %+v", s)
@@ -86,7 +87,7 @@ func TestADeclaredCharsetIsThatOfTheRules(t *testing.T) {
 		{"no media type", "charset=utf-8;;", false},
 		{"empty", "", false},
 	} {
-		if got := declaresUTF8(response(200, "", "Content-Type: "+r.contentType).Header); got != r.utf8 {
+		if got := isUTF8(charsetOf(response(200, "", "Content-Type: "+r.contentType).Header)); got != r.utf8 {
 			t.Errorf("%s: %q: UTF-8: %v", r.why, r.contentType, got)
 		}
 	}

@@ -9,20 +9,18 @@ import (
 	"heed/policy"
 )
 
-// errAbandoned ends a fetch that waits for a slot and that nobody waits for.
+// errAbandoned ends a fetch that waits for its turn and that nobody waits for.
 var errAbandoned = errors.New("nobody waits for it any more")
 
-// flights joins callers who ask for one origin at the same time, and lets a
-// bounded number of origins be asked at once.
+// flights joins callers who ask for one origin at the same time.
 //
-// Every flight has a goroutine and a context of its own. Once it has a slot
-// nothing a caller does ends it: what it brings is of use to the next one.
-// While it still waits for a slot it is given up when its last caller leaves,
+// Every flight has a goroutine and a context of its own. Once it has begun to
+// ask nothing a caller does ends it: what it brings is of use to the next one.
+// While it still waits for its turn it is given up when its last caller leaves,
 // so that clients who come and go cannot pile up work.
 type flights struct {
-	slots   chan struct{}
 	ctx     context.Context // ends when closed
-	cancel  context.CancelFunc
+	cancel  context.CancelCauseFunc
 	running sync.WaitGroup
 
 	mu     sync.Mutex // guards what follows, and the fields of each flight but snapshot
@@ -33,29 +31,25 @@ type flights struct {
 // flight is one fetch and those who wait for it.
 type flight struct {
 	done     chan struct{}
-	snapshot *policy.Snapshot // set before done is closed
+	snapshot policy.Snapshot // set before done is closed
 	ctx      context.Context
-	cancel   context.CancelFunc
+	cancel   context.CancelCauseFunc
+	ahead    bool // it was begun for what is known and will expire soon
 	waiting  int
 	begun    bool
 }
 
-func newFlights(slots int) *flights {
-	ctx, cancel := context.WithCancel(context.Background())
-	return &flights{
-		slots:  make(chan struct{}, slots),
-		ctx:    ctx,
-		cancel: cancel,
-		byKey:  make(map[origin.Origin]*flight),
-	}
+func newFlights() *flights {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	return &flights{ctx: ctx, cancel: cancel, byKey: make(map[origin.Origin]*flight)}
 }
 
 // await waits for the flight of o, which it starts when there is none.
-func (f *Fetcher) await(ctx context.Context, o origin.Origin) (*policy.Snapshot, error) {
+func (f *Fetcher) await(ctx context.Context, o origin.Origin) (policy.Snapshot, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return policy.Snapshot{}, err
 	}
-	fl, joined := f.flights.join(o, f.fly)
+	fl, joined := f.flights.join(o, false, f.fly)
 	if fl == nil {
 		return f.failed(o, errClosed), nil
 	}
@@ -67,25 +61,31 @@ func (f *Fetcher) await(ctx context.Context, o origin.Origin) (*policy.Snapshot,
 		return fl.snapshot, nil
 	case <-ctx.Done():
 		f.flights.leave(o, fl)
-		return nil, ctx.Err()
+		return policy.Snapshot{}, ctx.Err()
 	}
 }
+
+// fetchAhead has what is known of o asked for anew before it expires. Nobody
+// waits for it.
+func (f *Fetcher) fetchAhead(o origin.Origin) { f.flights.join(o, true, f.fly) }
 
 // fly runs one flight. Whatever happens in it, a panic included, its callers
 // are released, with a snapshot that allows nothing at worst.
 func (f *Fetcher) fly(o origin.Origin, fl *flight) {
+	obtained := false
 	defer func() {
-		if v := recover(); v != nil || fl.snapshot == nil {
+		if v := recover(); v != nil || !obtained {
 			fl.snapshot = f.failed(o, newPanicError(v))
 		}
 		f.flights.land(o, fl)
 	}()
 	fl.snapshot = f.obtain(fl, o)
+	obtained = true
 }
 
 // join returns the flight of o, and whether it was there already. It is nil
 // when no more are started.
-func (fs *flights) join(o origin.Origin, fly func(origin.Origin, *flight)) (fl *flight, joined bool) {
+func (fs *flights) join(o origin.Origin, ahead bool, fly func(origin.Origin, *flight)) (fl *flight, joined bool) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if fl, joined = fs.byKey[o]; joined {
@@ -95,8 +95,8 @@ func (fs *flights) join(o origin.Origin, fly func(origin.Origin, *flight)) (fl *
 	if fs.closed {
 		return nil, false
 	}
-	fl = &flight{done: make(chan struct{}), waiting: 1}
-	fl.ctx, fl.cancel = context.WithCancel(fs.ctx)
+	fl = &flight{done: make(chan struct{}), ahead: ahead, waiting: 1}
+	fl.ctx, fl.cancel = context.WithCancelCause(fs.ctx)
 	fs.byKey[o] = fl
 	fs.running.Go(func() { fly(o, fl) })
 	return fl, false
@@ -110,42 +110,22 @@ func (fs *flights) leave(o origin.Origin, fl *flight) {
 	if fl.waiting > 0 || fl.begun {
 		return
 	}
-	fl.cancel()
+	fl.cancel(errAbandoned)
 	if fs.byKey[o] == fl {
 		delete(fs.byKey, o) // the next caller starts anew
 	}
 }
 
-// begin waits for a slot. The error is errAbandoned or errClosed; without one,
-// end gives the slot back.
-func (fs *flights) begin(fl *flight) error {
-	select {
-	case fs.slots <- struct{}{}:
-		if err := fs.depart(fl); err != nil {
-			fs.end()
-			return err
-		}
-		return nil
-	case <-fl.ctx.Done():
-		return fs.depart(fl)
-	}
-}
-
-// depart marks a flight as begun, unless it was given up meanwhile.
+// depart marks a flight as begun. The error says why it is not to begin.
 func (fs *flights) depart(fl *flight) error {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	switch {
-	case fl.ctx.Err() == nil:
-		fl.begun = true
-		return nil
-	case fs.closed:
-		return errClosed
+	if err := context.Cause(fl.ctx); err != nil {
+		return err
 	}
-	return errAbandoned
+	fl.begun = true
+	return nil
 }
-
-func (fs *flights) end() { <-fs.slots }
 
 // land releases the callers of a flight whose snapshot is set.
 func (fs *flights) land(o origin.Origin, fl *flight) {
@@ -154,7 +134,7 @@ func (fs *flights) land(o origin.Origin, fl *flight) {
 		delete(fs.byKey, o)
 	}
 	fs.mu.Unlock()
-	fl.cancel()
+	fl.cancel(nil)
 	close(fl.done)
 }
 
@@ -162,7 +142,7 @@ func (fs *flights) close() {
 	fs.mu.Lock()
 	fs.closed = true
 	fs.mu.Unlock()
-	fs.cancel()
+	fs.cancel(errClosed)
 	fs.running.Wait()
 }
 

@@ -52,7 +52,7 @@ func explain(ctx context.Context, err error) error {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Errorf("no complete answer in time: %w", err)
 	}
-	return errClosed
+	return context.Cause(ctx)
 }
 
 // starved adds to a failure to resolve that this machine has no descriptors
@@ -137,7 +137,11 @@ func oneLine(err error) string {
 	if err == nil {
 		return ""
 	}
-	s := strings.ToValidUTF8(err.Error(), "\uFFFD")
+	return oneLineOf(err.Error())
+}
+
+func oneLineOf(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) > maxErr {
 		s = strings.ToValidUTF8(s[:maxErr], "") + "…"
 	}

@@ -71,9 +71,9 @@ func TestTheCauseIsKeptUnlessItIsLarge(t *testing.T) {
 	if s := snapshot(t, f, at(t, "a.example")); !errors.As(s.Cause, &kept) || kept.UnverifiedCertificates != nil || errors.As(kept.Err, new(x509.UnknownAuthorityError)) {
 		t.Errorf("a failed verification: cause %#v, want its kind and its words, and no certificate", s.Cause)
 	}
-	small := &entry{snapshot: policy.Snapshot{Err: "x"}}
-	large := &entry{snapshot: policy.Snapshot{Err: "x", Cause: errors.New(strings.Repeat("x", 1000))}}
-	if n := costOf(large, "") - costOf(small, ""); n < 1000 {
+	small := &entry{more: &more{failure: &failure{err: "x"}}}
+	large := &entry{more: &more{failure: &failure{err: "x", cause: errors.New(strings.Repeat("x", 1000))}}}
+	if n := costOf(large) - costOf(small); n < 1000 {
 		t.Errorf("a cause of 1000 octets is charged with %d", n)
 	}
 }
@@ -103,7 +103,7 @@ func TestAPanicInTheObserverReleasesTheCallersAndAllowsNothing(t *testing.T) {
 	if s.Access != policy.Unreachable || s.Err != "a fault in heed itself: panic: boom" {
 		t.Errorf("%+v", s)
 	}
-	if f.Stats().Fetching != 0 || len(f.flights.slots) != 0 {
+	if f.Stats().Fetching != 0 || len(f.retriever.gate.places) != 0 {
 		t.Errorf("the flight or its slot is still there: %+v", f.Stats())
 	}
 }

@@ -13,38 +13,57 @@
 // # Access results (RFC 9309 §2.3.1)
 //
 //	2xx but 206             successful; 204 and an empty body: no rules
+//	304 if it was asked for successful: the rules that are known
 //	301 302 303 307 308     followed, at most five, to http and https, across
 //	                        authorities; the rules bind the first authority
 //	4xx but 429             unavailable
 //	all else                unreachable: 429, 5xx, 206, 304 and 1xx that nobody
 //	                        asked for, a redirect that leads nowhere or is
-//	                        refused, an unknown coding, a transfer cut short, a
-//	                        failure of name, network or TLS, the timeout
+//	                        refused, an unknown coding, one that expands out of
+//	                        proportion, a transfer cut short, a failure of name,
+//	                        network or TLS, the timeout
 //
 // Unreachable never becomes permission. The last rules obtained are used on
 // while they are younger than 30 days; where there are none nothing is allowed.
 //
+// What is successful is read as UTF-8, or as it is declared where that is
+// another charset and the body is not UTF-8 all the same.
+//
 // # Lifetimes
 //
-// What was obtained is fresh for 24 hours (§2.4). An unreachable origin is not
-// asked again before a pause, which grows from a minute to an hour, or which
-// the origin set by Retry-After. A deadline has passed when the monotonic or
-// the wall clock says so: a clock set back does not prolong anything, and
-// neither does a machine that slept.
+// An answer is fresh for as long as its fields tell (RFC 9111), between five
+// minutes and 24 hours; 24 hours where they tell nothing (§2.4). Then the origin
+// is asked whether it has changed. In the last tenth of the time, the last hour
+// at most, whoever needs it has it fetched in the background and does not wait,
+// so an origin in use never keeps anybody waiting.
+//
+// An unreachable origin is not asked again before a pause, which grows from a
+// minute to an hour, or which the origin set by Retry-After. A deadline has
+// passed when the monotonic or the wall clock says so: a clock set back does not
+// prolong anything, and neither does a machine that slept.
+//
+// # Tiers
+//
+// Memory is bounded; what is not in use makes room. Behind it may be a Store,
+// which outlives the process: it is asked before an origin is, and told of every
+// change.
 //
 // Faults of heed's own machine (no descriptors, no memory, a resolver that does
 // not answer) say nothing about the origin and are not remembered.
 //
 // # What the origin sees
 //
-// GET, and the fields Host, User-Agent, Accept and Accept-Encoding. Nothing of
-// a client is ever sent: there is no way for it to get here.
+// GET, and the fields Host, User-Agent, Accept and Accept-Encoding, and to ask
+// for what has changed If-None-Match and If-Modified-Since. Nothing of a client
+// is ever sent: there is no way for it to get here. So many origins are asked at
+// a time, and so many of them at one address.
 package fetch
 
 import (
 	"context"
 	"math/rand/v2"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"heed/internal/origin"
@@ -56,12 +75,14 @@ const (
 	DefaultUserAgent    = "heed"
 	DefaultMaxRedirects = 5
 	DefaultTimeout      = 10 * time.Second
+	DefaultFreshMin     = 5 * time.Minute
 	DefaultFreshFor     = 24 * time.Hour
 	DefaultStaleFor     = 30 * 24 * time.Hour
 	DefaultRetryMin     = time.Minute
 	DefaultRetryMax     = time.Hour
-	DefaultMemoryBytes  = 64 << 20
+	DefaultMemoryBytes  = 256 << 20
 	DefaultConcurrency  = 256
+	DefaultPerAddress   = 8
 )
 
 // Config is what a Fetcher is made of. Zero and negative numbers mean the
@@ -90,9 +111,11 @@ type Config struct {
 	// its wait for a free slot.
 	Timeout time.Duration
 
-	// FreshFor is how long an answer is used without asking again; more than
-	// 24 hours means 24 hours (RFC 9309 §2.4).
-	FreshFor time.Duration
+	// FreshMin and FreshFor are the least and the most for which an answer is
+	// used without asking again, whatever its fields tell; FreshFor also where
+	// they tell nothing. More than 24 hours means 24 hours (RFC 9309 §2.4), and
+	// a FreshMin above FreshFor means FreshFor.
+	FreshMin, FreshFor time.Duration
 
 	// StaleFor is how old rules may be that are used on while their origin is
 	// unreachable (RFC 9309 §2.3.1.4). Negative means that none are.
@@ -105,9 +128,23 @@ type Config struct {
 	// MemoryBytes bounds, approximately, the memory that snapshots take.
 	MemoryBytes int64
 
-	// Concurrency is how many fetches run at a time, over all origins. Others
-	// wait; one that nobody waits for any more is not begun.
-	Concurrency int
+	// Concurrency is how many fetches run at a time, over all origins, and
+	// PerAddress how many at one address (of IPv6, in one /64). Others wait; one
+	// that nobody waits for any more is not begun.
+	Concurrency, PerAddress int
+
+	// Lookup finds the addresses that Transport would connect to for a
+	// host:port. Nil, or no address without an error: they are not known, and
+	// PerAddress bounds nothing.
+	Lookup func(ctx context.Context, addr string) ([]netip.Addr, error)
+
+	// Store is the tier behind memory. Nil: there is none.
+	Store Store
+
+	// Refusals sets policy.Snapshot.Refusals: an origin that refuses its
+	// robots.txt, by 401 or 403, is taken to disallow everything, as the draft of
+	// 1996 recommends and RFC 9309 §2.3.1.3 does not.
+	Refusals bool
 
 	// Cautious has each robots.txt compiled with policy.Options.Cautious, and
 	// sets policy.Snapshot.Cautious: what any dialect disallows is disallowed.
@@ -128,9 +165,10 @@ type Fetcher struct {
 	retriever retriever
 	lifetimes lifetimes
 	memory    *memory
+	store     Store // nil: none
 	flights   *flights
-	timeout   time.Duration
 	cautious  bool
+	refusals  bool
 	keep      bool // bodies
 	observe   Observer
 }
@@ -146,26 +184,33 @@ func New(c Config) *Fetcher {
 	}
 	freshFor := min(orDefault(c.FreshFor, DefaultFreshFor), DefaultFreshFor)
 	retryMin := orDefault(c.RetryMin, DefaultRetryMin)
-	return &Fetcher{
+	f := &Fetcher{
 		retriever: retriever{
 			transport:    c.Transport,
+			lookup:       c.Lookup,
+			gate:         newGate(orDefault(c.Concurrency, DefaultConcurrency), orDefault(c.PerAddress, DefaultPerAddress)),
 			userAgent:    c.UserAgent,
 			limit:        max(c.Limit, policy.DefaultLimit),
 			maxRedirects: orDefault(c.MaxRedirects, DefaultMaxRedirects),
+			timeout:      orDefault(c.Timeout, DefaultTimeout),
 		},
 		lifetimes: lifetimes{
+			freshMin: orDefault(c.FreshMin, DefaultFreshMin),
 			freshFor: freshFor,
 			staleFor: staleFor(c.StaleFor),
 			retryMin: retryMin,
 			retryMax: max(orDefault(c.RetryMax, DefaultRetryMax), retryMin),
 		},
 		memory:   newMemory(orDefault(c.MemoryBytes, DefaultMemoryBytes), c.Observe.evicted),
-		flights:  newFlights(orDefault(c.Concurrency, DefaultConcurrency)),
-		timeout:  orDefault(c.Timeout, DefaultTimeout),
+		store:    c.Store,
+		flights:  newFlights(),
 		cautious: c.Cautious,
+		refusals: c.Refusals,
 		keep:     c.KeepBodies,
 		observe:  c.Observe,
 	}
+	f.memory.bodies.limit, f.memory.bodies.cautious = f.retriever.limit, c.Cautious
+	return f
 }
 
 func staleFor(d time.Duration) time.Duration {
@@ -183,26 +228,56 @@ func orDefault[T int | int64 | time.Duration](n, def T) T {
 }
 
 // Snapshot returns the robots.txt of o: from memory while it is fresh, or
-// while the pause after a failure lasts; else by asking the origin, together
-// with all others who want to know at that time.
+// while the pause after a failure lasts; else from the store, or by asking the
+// origin, together with all others who want to know at that time.
 //
 // The error is that of ctx, when it ended before there was an answer. A fetch
 // that failed is no error but a snapshot whose Access is policy.Unreachable.
-func (f *Fetcher) Snapshot(ctx context.Context, o origin.Origin) (*policy.Snapshot, error) {
+func (f *Fetcher) Snapshot(ctx context.Context, o origin.Origin) (policy.Snapshot, error) {
 	if s, ok := f.Remembered(o); ok {
 		return s, nil
 	}
 	return f.await(ctx, o)
 }
 
-// Remembered returns what Snapshot would return without asking the origin. It
-// never fetches and never waits.
-func (f *Fetcher) Remembered(o origin.Origin) (*policy.Snapshot, bool) {
+// Remembered returns what Snapshot would return without asking the store or the
+// origin. It never waits. Like Snapshot it has what will expire soon fetched in
+// the background.
+func (f *Fetcher) Remembered(o origin.Origin) (s policy.Snapshot, ok bool) {
 	e := f.memory.get(o)
-	if e == nil || passed(time.Now(), e.until) {
-		return nil, false
+	if e == nil {
+		return s, false
 	}
-	return &e.snapshot, true
+	now := momentOf(time.Now())
+	if !e.isUsable(now) {
+		return s, false
+	}
+	if e.isDue(now) && e.asking.CompareAndSwap(false, true) {
+		f.fetchAhead(o)
+	}
+	f.fill(&s, e, now)
+	return s, true
+}
+
+// fill makes the snapshot of an entry.
+func (f *Fetcher) fill(s *policy.Snapshot, e *entry, now moment) {
+	e.snapshot(now, f.lifetimes.staleFor, s)
+	s.Cautious, s.Refusals = f.cautious, f.refusals
+}
+
+func (f *Fetcher) snapshotOf(e *entry, now moment) (s policy.Snapshot) {
+	f.fill(&s, e, now)
+	return s
+}
+
+// Forget drops what is known of o, in memory and in the store. A fetch under way
+// is not disturbed, and is remembered.
+func (f *Fetcher) Forget(ctx context.Context, o origin.Origin) error {
+	f.memory.drop(o)
+	if f.store == nil {
+		return nil
+	}
+	return f.store.Forget(ctx, o)
 }
 
 // Close ends the fetches under way and waits for them. Their callers, and
@@ -230,81 +305,65 @@ func (f *Fetcher) Stats() Stats {
 
 // obtain finds out what the robots.txt of o is, for everybody who waits on fl.
 // No second obtain runs for o at the same time.
-func (f *Fetcher) obtain(fl *flight, o origin.Origin) *policy.Snapshot {
-	prev := f.memory.get(o)
+func (f *Fetcher) obtain(fl *flight, o origin.Origin) policy.Snapshot {
+	prev := f.recall(fl.ctx, o)
 	if prev != nil {
-		now := time.Now()
-		if !passed(now, prev.until) {
-			return &prev.snapshot // obtained between the caller's look and this one
-		}
-		if !passed(now, prev.retry) {
-			e := prev.withoutRules()
-			f.memory.put(o, e)
-			return &e.snapshot
+		now := momentOf(time.Now())
+		if prev.isUsable(now) && !(fl.ahead && prev.isDue(now)) {
+			return f.snapshotOf(prev, now) // obtained between the caller's look and this one, or kept
 		}
 	}
 	asked := time.Now()
-	if err := f.flights.begin(fl); err != nil {
-		return f.failed(o, err)
-	}
-	defer f.flights.end()
-
-	began := time.Now()
-	ctx, cancel := context.WithTimeout(fl.ctx, f.timeout)
-	defer cancel()
-	a := f.ask(ctx, o)
-	now := time.Now()
-	e := f.next(prev, o, a, now, rand.Float64())
-	remember := !ours(a.err)
+	a := f.ask(fl, o, prev)
+	ended := time.Now()
+	now := momentOf(ended)
+	e := f.lifetimes.next(prev, o.RobotsURL(), a, now, rand.Float64())
+	remember := !ours(a.err) || fl.ahead && prev != nil
 	if remember {
 		f.memory.put(o, e)
+		f.save(o, e, a.octets)
 	}
-	f.observe.fetched(Event{
-		Origin:     o,
-		Snapshot:   &e.snapshot,
-		Err:        wrap(o, a.err),
-		Waited:     began.Sub(asked),
-		Duration:   now.Sub(began),
-		Requests:   a.requests,
-		Remembered: remember,
-	})
-	return &e.snapshot
+	s := f.snapshotOf(e, now)
+	if a.requests > 0 || remember {
+		f.observe.fetched(Event{
+			Origin:     o,
+			Snapshot:   &s,
+			Err:        wrap(o, a.err),
+			Waited:     a.waited,
+			Duration:   ended.Sub(asked) - a.waited,
+			Requests:   a.requests,
+			Confirmed:  a.confirmed,
+			Ahead:      fl.ahead,
+			Remembered: remember,
+		})
+	}
+	return s
 }
 
 // failed returns a snapshot of o for a fault of heed's own. It is not
 // remembered, but what is remembered is used on as for any other failure.
-func (f *Fetcher) failed(o origin.Origin, err error) *policy.Snapshot {
-	e := f.next(f.memory.get(o), o, unreachable(err), time.Now(), 0)
-	return &e.snapshot
-}
-
-// next returns what is known of o after a, see lifetimes.next, in a snapshot of
-// the kind that this Fetcher makes.
-func (f *Fetcher) next(prev *entry, o origin.Origin, a answer, now time.Time, jitter float64) *entry {
-	e := f.lifetimes.next(prev, o.RobotsURL(), a, now, jitter)
-	e.snapshot.Cautious = f.cautious
-	if f.keep && a.access == policy.Successful {
-		e.snapshot.Body, e.snapshot.UTF8 = a.octets, a.utf8
-	}
-	return e
+func (f *Fetcher) failed(o origin.Origin, err error) policy.Snapshot {
+	now := momentOf(time.Now())
+	e := f.lifetimes.next(f.memory.get(o), o.RobotsURL(), unreachable(err), now, 0)
+	e.freshUntil = e.freshUntil.earlier(now)
+	return f.snapshotOf(e, now)
 }
 
 // ask retrieves and compiles. A panic in either, or in the transport, is a
 // failure like any other: it is remembered, so that a body which provokes it
 // does not provoke it at every request.
-func (f *Fetcher) ask(ctx context.Context, o origin.Origin) (a answer) {
+func (f *Fetcher) ask(fl *flight, o origin.Origin, prev *entry) (a answer) {
 	defer func() {
 		if v := recover(); v != nil {
 			a = answer{access: policy.Unreachable, err: newPanicError(v), requests: a.requests}
 		}
 	}()
-	a = f.retriever.retrieve(ctx, o)
-	if a.access == policy.Successful {
-		a.body = f.memory.bodies.share(a.octets, policy.Options{
-			Limit:    f.retriever.limit,
-			Cautious: f.cautious,
-			Decoded:  f.cautious && a.utf8, // else nobody looks at it, and equal bodies would be kept twice
-		})
+	a = f.retriever.retrieve(fl.ctx, o, prev.known(), func() error { return f.flights.depart(fl) })
+	if a.access == policy.Successful && !a.confirmed {
+		a.body = f.memory.bodies.share(a.octets, a.charset)
+		if f.keep {
+			a.kept = a.octets
+		}
 	}
 	return a
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -88,10 +89,10 @@ func newFetcher(t testing.TB, c Config) *Fetcher {
 func snapshot(t testing.TB, f *Fetcher, o origin.Origin) *policy.Snapshot {
 	t.Helper()
 	s, err := f.Snapshot(context.Background(), o)
-	if err != nil || s == nil {
+	if err != nil || s.URL != o.RobotsURL() {
 		t.Fatalf("Snapshot(%s) = %v, %v", o, s, err)
 	}
-	return s
+	return &s
 }
 
 func allowed(s *policy.Snapshot, target string) bool {
@@ -206,11 +207,11 @@ func TestConfigDefaults(t *testing.T) {
 	if f.retriever.userAgent != "heed" || f.retriever.limit != policy.DefaultLimit || f.retriever.maxRedirects != 5 {
 		t.Errorf("retriever %+v", f.retriever)
 	}
-	if f.lifetimes != (lifetimes{freshFor: 24 * time.Hour, staleFor: 720 * time.Hour, retryMin: 2 * time.Hour, retryMax: 2 * time.Hour}) {
+	if f.lifetimes != (lifetimes{freshMin: 5 * time.Minute, freshFor: 24 * time.Hour, staleFor: 720 * time.Hour, retryMin: 2 * time.Hour, retryMax: 2 * time.Hour}) {
 		t.Errorf("lifetimes %+v", f.lifetimes)
 	}
-	if f.timeout != 10*time.Second || cap(f.flights.slots) != 256 || f.memory.max != 64<<20 {
-		t.Errorf("timeout %v, slots %d, memory %d", f.timeout, cap(f.flights.slots), f.memory.max)
+	if f.retriever.timeout != 10*time.Second || cap(f.retriever.gate.places) != 256 || f.memory.max != 256<<20 {
+		t.Errorf("timeout %v, slots %d, memory %d", f.retriever.timeout, cap(f.retriever.gate.places), f.memory.max)
 	}
 	defer func() {
 		if recover() == nil {
@@ -232,10 +233,10 @@ func TestEveryFetchIsObserved(t *testing.T) {
 	if len(events) != 2 {
 		t.Fatalf("%d events, want 2", len(events))
 	}
-	if e := events[0]; e.Origin != a || e.Snapshot != sa || e.Err != nil || e.Requests != 1 || !e.Remembered {
+	if e := events[0]; e.Origin != a || !reflect.DeepEqual(e.Snapshot, sa) || e.Err != nil || e.Requests != 1 || !e.Remembered {
 		t.Errorf("first event %+v", e)
 	}
-	if e := events[1]; e.Origin != b || e.Snapshot != sb || e.Err == nil || !e.Remembered ||
+	if e := events[1]; e.Origin != b || !reflect.DeepEqual(e.Snapshot, sb) || e.Err == nil || !e.Remembered ||
 		e.Err.Error() != "fetching https://b.example/robots.txt: no route to host" {
 		t.Errorf("second event %+v", e)
 	}

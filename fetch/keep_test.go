@@ -3,6 +3,7 @@ package fetch
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"heed/policy"
 )
@@ -54,7 +55,7 @@ func TestAKeptBodyStaysAsLongAsItsRules(t *testing.T) {
 	if s := snapshot(t, f, o); s.Rules == nil || string(s.Body) != closedFile || !s.UTF8 {
 		t.Errorf("used on: %v, %q, UTF8 is %v", s.Rules, s.Body, s.UTF8)
 	}
-	if s := f.memory.get(o).withoutRules().snapshot; s.Rules != nil || s.Body != nil || s.UTF8 {
+	if s := f.snapshotOf(f.memory.get(o), momentOf(time.Now()).plus(DefaultStaleFor)); s.Rules != nil || s.Body != nil || s.UTF8 {
 		t.Errorf("too old: %v, %q", s.Rules, s.Body)
 	}
 	audit(t, f.memory)
@@ -64,7 +65,7 @@ func TestAKeptBodyIsCharged(t *testing.T) {
 	without, with := newFetcher(t, Config{Transport: answers(200, closedFile)}), newFetcher(t, Config{Transport: answers(200, closedFile), KeepBodies: true})
 	snapshot(t, without, at(t, "a.example"))
 	snapshot(t, with, at(t, "a.example"))
-	if more := with.Stats().Octets - without.Stats().Octets; more != int64(len(closedFile)) {
-		t.Errorf("%d octets more are charged, want %d", more, len(closedFile))
+	if more := with.Stats().Octets - without.Stats().Octets; more != moreCost+int64(len(closedFile)) {
+		t.Errorf("%d octets more are charged, want %d", more, moreCost+len(closedFile))
 	}
 }

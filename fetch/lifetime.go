@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -17,95 +18,92 @@ const (
 	ownPause = time.Second
 )
 
-// entry is what is remembered of an origin. It does not change once it is in
-// memory; callers share its snapshot.
-type entry struct {
-	snapshot policy.Snapshot
-	until    time.Time // the snapshot is used without asking until then
-	retry    time.Time // no attempt before then; zero unless unreachable
-	body     *body     // what holds snapshot.Rules; nil when there are none
-	cost     int       // octets charged for it, without its body
-}
-
 // lifetimes says how long what is known stays in use. It is arithmetic alone:
 // the time comes in, no clock is read.
 type lifetimes struct {
-	freshFor, staleFor time.Duration
+	freshMin, freshFor time.Duration // floor and cap of a freshness lifetime
+	staleFor           time.Duration
 	retryMin, retryMax time.Duration
 }
 
 // next returns what is known of an origin after a fetch that ended at now with
 // a. prev is what was known before, nil if nothing. jitter is in [0, 1).
-//
-// RFC 9309 §2.4 lets a crawler use RFC 9111 cache control and does not ask for
-// it: every answer is fresh for the same time.
-func (l lifetimes) next(prev *entry, url string, a answer, now time.Time, jitter float64) *entry {
-	e := &entry{snapshot: policy.Snapshot{
-		URL:     url,
-		Access:  a.access,
-		Status:  a.status,
-		Hops:    a.hops,
-		Checked: now,
-	}}
+func (l lifetimes) next(prev *entry, url string, a answer, now moment, jitter float64) *entry {
 	if a.access == policy.Unreachable {
-		l.unreachable(e, prev, a, now, jitter)
-		return e
+		return l.unreachable(prev, url, a, now, jitter)
 	}
-	e.until = now.Add(l.freshFor)
-	e.snapshot.FreshUntil = e.until
-	if a.access == policy.Successful {
-		e.body = a.body
-		e.snapshot.Rules = a.body.rules
-		e.snapshot.Fetched = now
-		e.snapshot.Size = len(a.octets)
-		e.snapshot.Truncated = a.body.rules.Truncated()
+	e := &entry{url: url, access: a.access, status: status16(a.status), good: now}
+	life := l.freshness(prev, a)
+	e.freshFor = int32(life / time.Second)
+	e.freshUntil = now.plus(life)
+	var m more
+	switch {
+	case a.confirmed:
+		e.takeBody(prev, &m)
+		e.validators = a.validators
+		if e.validators == "" {
+			e.validators = prev.validators
+		}
+	case a.access == policy.Successful:
+		e.body, e.size, e.validators = a.body, int32(len(a.octets)), a.validators
+		m.octets, m.utf8 = a.kept, a.kept != nil && isUTF8(a.charset)
 	}
+	m.hops = a.hops
+	e.setMore(m)
 	return e
 }
 
-// unreachable completes e for an attempt that failed: it sets the pause before
-// the next one and, while they are young enough, takes over the rules of prev.
-//
-// That robots.txt was unavailable before is not taken over: there is no copy
-// that could be used on, so disallowing everything stays (§2.3.1.4).
-func (l lifetimes) unreachable(e, prev *entry, a answer, now time.Time, jitter float64) {
-	s := &e.snapshot
-	s.Err, s.Cause = oneLine(a.err), keepable(a.err)
-	if prev != nil {
-		s.Attempts = prev.snapshot.Attempts
+// freshness is how long an answer is used without asking again: for what its
+// fields tell, but neither shorter than the floor nor longer than the cap,
+// which is also for what they do not tell (RFC 9309 §2.4, RFC 9111 §4.2). To
+// confirm without telling confirms what was told before (RFC 9111 §4.3.4).
+func (l lifetimes) freshness(prev *entry, a answer) time.Duration {
+	life := l.freshFor
+	switch {
+	case a.told:
+		life = a.life
+	case a.confirmed:
+		life = time.Duration(prev.freshFor) * time.Second
 	}
-	if ours(a.err) {
-		s.RetryAfter = ownPause
-	} else {
-		s.Attempts++
-		s.RetryAfter = l.pause(s.Attempts, a.retryAfter, jitter)
-	}
-	e.retry = now.Add(s.RetryAfter)
-	e.until = e.retry
-	if prev == nil || prev.body == nil {
-		return
-	}
-	old := &prev.snapshot
-	end := old.Fetched.Add(l.staleFor)
-	if passed(now, end) {
-		return
-	}
-	if end.Before(e.until) {
-		e.until = end
-	}
-	e.body = prev.body
-	s.Rules, s.Fetched, s.FreshUntil = old.Rules, old.Fetched, old.FreshUntil
-	s.Size, s.Truncated, s.Body, s.UTF8 = old.Size, old.Truncated, old.Body, old.UTF8
-	s.StaleSince = old.FreshUntil
+	return min(max(life, l.freshMin), l.freshFor)
 }
 
-// withoutRules returns e as it is once its rules have become too old, while
-// the pause before the next attempt lasts on.
-func (e *entry) withoutRules() *entry {
-	s := e.snapshot
-	s.Rules, s.Size, s.Truncated, s.Body, s.UTF8 = nil, 0, false, nil, false
-	s.Fetched, s.FreshUntil, s.StaleSince = time.Time{}, time.Time{}, time.Time{}
-	return &entry{snapshot: s, until: e.retry, retry: e.retry}
+// unreachable is next for an attempt that failed: it sets the pause before the
+// following one. What the last good answer told stands beside it, for as long
+// as that is fresh; and its rules, while they are young enough.
+func (l lifetimes) unreachable(prev *entry, url string, a answer, now moment, jitter float64) *entry {
+	f := &failure{at: now, status: a.status, hops: a.hops, err: oneLine(a.err), cause: keepable(a.err)}
+	e := &entry{url: url, access: policy.Unreachable}
+	var m more
+	if prev != nil {
+		if last := prev.rest().failure; last != nil {
+			f.attempts = last.attempts
+		}
+		m = l.keepGood(e, prev, now)
+	}
+	pause := ownPause
+	if !ours(a.err) {
+		f.attempts++
+		pause = l.pause(f.attempts, a.retryAfter, jitter)
+	}
+	f.retry = now.plus(pause)
+	m.failure = f
+	e.setMore(m)
+	return e
+}
+
+// keepGood takes over into e what prev has of the last good answer, unless it
+// is of no more use.
+func (l lifetimes) keepGood(e, prev *entry, now moment) more {
+	rules := prev.body != nil && !prev.good.plus(l.staleFor).over(now)
+	if !rules && !prev.isFresh(now) {
+		return more{}
+	}
+	e.access, e.status = prev.access, prev.status
+	e.good, e.freshUntil, e.freshFor = prev.good, prev.freshUntil, prev.freshFor
+	m := more{hops: prev.rest().hops}
+	e.takeBody(prev, &m)
+	return m
 }
 
 // pause returns how long not to ask after n failures in a row: what the origin
@@ -126,13 +124,6 @@ func (l lifetimes) pause(n int, retryAfter time.Duration, jitter float64) time.D
 	return min(base+time.Duration(jitter*spread*float64(base)), l.retryMax)
 }
 
-// passed reports whether a deadline is over. Either clock can say so: the
-// monotonic one, which nobody can set back, or the wall clock, which goes on
-// while the machine sleeps.
-func passed(now, deadline time.Time) bool {
-	return !now.Before(deadline) || !now.Round(0).Before(deadline.Round(0))
-}
-
 // retryAfter reads the Retry-After field (RFC 9110 §10.2.3): seconds, or a
 // date, which is taken relative to the answer's own Date where it has one,
 // since clocks differ. At most 24 hours; 0 when there is none, when it is
@@ -143,7 +134,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 		return 0
 	}
 	if strings.Trim(v, "0123456789") == "" {
-		return seconds(v)
+		return seconds(v, maxRetryAfter)
 	}
 	at, err := http.ParseTime(v)
 	if err != nil {
@@ -155,14 +146,4 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return min(max(at.Sub(now), 0), maxRetryAfter)
 }
 
-// seconds reads decimal digits, of which there may be any number.
-func seconds(digits string) time.Duration {
-	var d time.Duration
-	for i := range len(digits) {
-		d = d*10 + time.Duration(digits[i]-'0')*time.Second
-		if d > maxRetryAfter {
-			return maxRetryAfter
-		}
-	}
-	return d
-}
+func status16(status int) int16 { return int16(min(max(status, 0), math.MaxInt16)) }

@@ -30,6 +30,8 @@ type Event struct {
 	Waited     time.Duration    // for a slot
 	Duration   time.Duration    // of the fetch itself
 	Requests   int              // sent, redirects and a retry included
+	Confirmed  bool             // what was known is what there is still (304)
+	Ahead      bool             // it was made before what was known expired
 	Remembered bool             // false where the fault is heed's own
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/patrickmn/go-cache"
 
 	"heed/internal/origin"
+	"heed/policy"
 )
 
 const (
@@ -17,7 +18,12 @@ const (
 
 	// entryCost is what an entry takes besides its texts and its body: itself
 	// and its place in a map. Measured.
-	entryCost = 400
+	entryCost = 220
+
+	// moreCost and failureCost are what an entry takes that has more, and one
+	// whose origin failed.
+	moreCost    = 64
+	failureCost = 128
 
 	// causeCost is what the cause of a failure takes besides its text: a few
 	// errors, each within the next.
@@ -88,7 +94,7 @@ func place(o origin.Origin) (kind int, key string) {
 func newMemory(octets int64, evicted func(int, int64)) *memory {
 	m := &memory{seed: maphash.MakeSeed(), max: octets, evicted: evicted}
 	m.mark.Store(octets / 2)
-	m.bodies.byKey = make(map[bodyKey]*body)
+	m.bodies = bodies{limit: policy.DefaultLimit, byKey: make(map[bodyKey]*body)}
 	for i := range m.shards {
 		m.shards[i].now.Store(&generations{young: newGeneration(), old: newGeneration()})
 	}
@@ -147,12 +153,16 @@ func (s *shard) carry(kind int, key string) {
 // put remembers e, which nobody else has yet, in place of what was known of o.
 func (m *memory) put(o origin.Origin, e *entry) {
 	kind, key := place(o)
-	key = strings.Clone(key) // it may be part of a whole request
-	e.cost = costOf(e, key)
+	if kind == kindOther {
+		key = strings.Clone(key) // it may be part of a whole request
+	} else {
+		key = hostIn(e.url, key)
+	}
+	e.cost = int32(costOf(e))
 	charge := int64(e.cost)
 	if e.body != nil {
 		held, charged := m.bodies.hold(e.body)
-		e.body, e.snapshot.Rules = held, held.rules
+		e.body = held
 		charge += charged
 	}
 	prev := m.shard(o).replace(kind, key, e)
@@ -247,14 +257,59 @@ func (m *memory) origins() int {
 	return n
 }
 
-// costOf is the memory of an entry without its body, approximately.
-func costOf(e *entry, key string) int {
-	n := entryCost + len(key) + len(e.snapshot.URL) + len(e.snapshot.Err) + len(e.snapshot.Body)
-	for _, hop := range e.snapshot.Hops {
-		n += len(hop) + 16
+// drop forgets an origin.
+func (m *memory) drop(o origin.Origin) {
+	kind, key := place(o)
+	if e := m.shard(o).remove(kind, key); e != nil {
+		m.used.Add(-m.free(e))
 	}
-	if e.snapshot.Cause != nil {
-		n += causeCost + len(e.snapshot.Cause.Error())
+}
+
+func (s *shard) remove(kind int, key string) *entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now.Load()
+	v, ok := now.young[kind].Get(key)
+	if !ok {
+		v, ok = now.old[kind].Get(key)
+	}
+	now.young[kind].Delete(key)
+	now.old[kind].Delete(key)
+	if !ok {
+		return nil
+	}
+	return v.(*entry)
+}
+
+// hostIn returns the host as it stands in the URL, which is kept anyway, while
+// host may be part of a whole request.
+func hostIn(url, host string) string {
+	if i := strings.Index(url, host); i >= 0 {
+		return url[i : i+len(host)]
+	}
+	return strings.Clone(host)
+}
+
+// costOf is the memory of an entry without its body, approximately.
+func costOf(e *entry) int {
+	n := entryCost + len(e.url) + len(e.validators)
+	if e.more == nil {
+		return n
+	}
+	n += moreCost + len(e.more.octets) + costOfTexts(e.more.hops)
+	if f := e.more.failure; f != nil {
+		n += failureCost + len(f.err) + costOfTexts(f.hops)
+		if f.cause != nil {
+			n += causeCost + len(f.cause.Error())
+		}
+	}
+	return n
+}
+
+func costOfTexts(texts []string) int {
+	n := 0
+	for _, t := range texts {
+		n += len(t) + 16
 	}
 	return n
 }

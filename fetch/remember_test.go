@@ -18,8 +18,8 @@ import (
 // filled is an entry as a successful fetch makes it.
 func filled(m *memory, o origin.Origin, octets string) *entry {
 	l := lifetimes{freshFor: time.Hour, staleFor: time.Hour, retryMin: time.Minute, retryMax: time.Hour}
-	a := answer{access: policy.Successful, status: 200, octets: []byte(octets), body: m.bodies.share([]byte(octets), policy.Options{})}
-	return l.next(nil, o.RobotsURL(), a, time.Now(), 0)
+	a := answer{access: policy.Successful, status: 200, octets: []byte(octets), body: m.bodies.share([]byte(octets), "")}
+	return l.next(nil, o.RobotsURL(), a, momentOf(time.Now()), 0)
 }
 
 func host(i int) origin.Origin {
@@ -231,8 +231,8 @@ func TestMemoryUnderConcurrentUse(t *testing.T) {
 			for range 3000 {
 				o := host(random.IntN(400))
 				if random.IntN(3) > 0 {
-					if e := m.get(o); e != nil && e.snapshot.URL != o.RobotsURL() {
-						t.Errorf("%s has the entry of %s", o, e.snapshot.URL)
+					if e := m.get(o); e != nil && e.url != o.RobotsURL() {
+						t.Errorf("%s has the entry of %s", o, e.url)
 					}
 					continue
 				}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"time"
 
@@ -18,6 +19,9 @@ const (
 	// robots.txt, and are asked for a page next.
 	drainOctets = 16 << 10
 	drainTime   = 500 * time.Millisecond
+
+	// robotsTxt is the path of every robots.txt (RFC 9309 §2.3).
+	robotsTxt = "/robots.txt"
 )
 
 // answer is what came of one retrieval.
@@ -25,13 +29,19 @@ type answer struct {
 	access     policy.Access
 	status     int           // HTTP status last obtained, 0 if none
 	hops       []string      // URLs redirected to
-	octets     []byte        // the decoded body, at most limit+1, when successful
-	utf8       bool          // they were declared to be UTF-8
+	octets     []byte        // the decoded body, at most limit+1, when it is new
+	charset    string        // that they are declared to be in
+	validators validators    // of the body
+	confirmed  bool          // the body that is known is the body still
 	body       *body         // octets compiled
+	kept       []byte        // octets, where they are to be kept
+	told       bool          // the fields told how long to use the answer
+	life       time.Duration // that
 	retryAfter time.Duration // what an unreachable origin asked for, 0 if nothing
 	err        error         // why the origin is unreachable, else nil
 	requests   int           // requests sent
 	retried    bool          // one of them was a second try
+	waited     time.Duration // at the gate
 }
 
 func unreachable(err error) answer {
@@ -43,53 +53,129 @@ func (a *answer) fail(err error) {
 	if n := len(a.hops); n > 0 {
 		err = fmt.Errorf("after the redirect to %s: %w", a.hops[n-1], err)
 	}
-	a.access, a.octets, a.err = policy.Unreachable, nil, err
+	a.access, a.octets, a.confirmed, a.err = policy.Unreachable, nil, false, err
 }
 
 // retriever asks for a robots.txt and follows where it is sent. It remembers
 // nothing.
 type retriever struct {
 	transport    http.RoundTripper
+	lookup       func(ctx context.Context, addr string) ([]netip.Addr, error) // nil: addresses are not known
+	gate         *gate
 	userAgent    string
 	limit        int
 	maxRedirects int
+	timeout      time.Duration
 }
 
-// retrieve makes one retrieval (RFC 9309 §2.3.1). Its time is that of ctx.
-func (r *retriever) retrieve(ctx context.Context, o origin.Origin) answer {
-	var a answer
-	at := &url.URL{Scheme: o.Scheme, Host: o.Authority(), Path: "/robots.txt"}
+// retrieval is one retrieval.
+type retrieval struct {
+	*retriever
+	ctx    context.Context
+	depart func() error  // says that it is let through the gate for the first time; an error ends it
+	left   time.Duration // of its time, which does not run at the gate
+	known  known         // what is known already
+	answer answer
+}
+
+// known is a body that is known already and the URL it came from. Without
+// validators there is none.
+type known struct {
+	url        string
+	validators validators
+}
+
+// retrieve makes one retrieval (RFC 9309 §2.3.1).
+func (r *retriever) retrieve(ctx context.Context, o origin.Origin, k known, depart func() error) answer {
+	v := &retrieval{retriever: r, ctx: ctx, depart: depart, left: r.timeout, known: k}
+	if err := v.follow(o); err != nil {
+		v.answer.fail(err)
+	}
+	return v.answer
+}
+
+// follow makes a request, and one for each redirect.
+func (v *retrieval) follow(first origin.Origin) error {
+	o, at := first, &url.URL{Scheme: first.Scheme, Host: first.Authority(), Path: robotsTxt}
 	for {
-		to, err := r.visit(ctx, at, &a)
-		if err != nil {
-			a.fail(explain(ctx, err))
-			return a
+		to, err := v.pass(o, at)
+		if err != nil || to == nil {
+			return err
 		}
-		if to == nil {
-			return a
+		if err := v.checkHop(first, to, v.answer.hops); err != nil {
+			return err
 		}
-		if err := r.checkHop(o, to, a.hops); err != nil {
-			a.fail(err)
-			return a
-		}
-		a.hops = append(a.hops, to.String())
+		v.answer.hops = append(v.answer.hops, to.String())
 		at = to
+		if o, err = origin.Parse(to.Scheme, to.Host); err != nil {
+			return err
+		}
 	}
 }
 
+// pass waits at the gate, and visits.
+func (v *retrieval) pass(o origin.Origin, at *url.URL) (to *url.URL, err error) {
+	addresses, err := v.resolve(o)
+	if err != nil {
+		return nil, err
+	}
+	asked := time.Now()
+	leave, err := v.gate.enter(v.ctx, addresses)
+	v.answer.waited += time.Since(asked)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if err := v.depart(); err != nil {
+		return nil, err
+	}
+	err = v.within(func(ctx context.Context) (err error) {
+		to, err = v.visit(ctx, at)
+		return err
+	})
+	return to, err
+}
+
+// within has something done in what is left of the time.
+func (v *retrieval) within(do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(v.ctx, v.left)
+	defer cancel()
+	began := time.Now()
+	defer func() { v.left -= time.Since(began) }()
+	if err := do(ctx); err != nil {
+		return explain(ctx, err)
+	}
+	return nil
+}
+
+// resolve finds the addresses that an origin has.
+func (v *retrieval) resolve(o origin.Origin) (addresses []netip.Addr, err error) {
+	if v.lookup == nil {
+		return nil, nil
+	}
+	err = v.within(func(ctx context.Context) (err error) {
+		addresses, err = v.lookup(ctx, o.Addr())
+		if err != nil && ctx.Err() != nil {
+			err = fmt.Errorf("%w: %w", errResolving, err)
+		}
+		return err
+	})
+	return addresses, err
+}
+
 // visit makes one request. It returns where the answer redirects to, or nil
-// when it completed a.
-func (r *retriever) visit(ctx context.Context, at *url.URL, a *answer) (*url.URL, error) {
+// when it completed the answer.
+func (v *retrieval) visit(ctx context.Context, at *url.URL) (*url.URL, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	resp, err := r.send(ctx, at, a)
+	resp, err := v.send(ctx, at)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	a.status = resp.StatusCode
-	to, err := r.take(resp, at, a)
-	if a.status >= 300 {
+	v.answer.status = resp.StatusCode
+	to, err := v.take(resp, at)
+	if resp.StatusCode >= 300 {
 		drain(resp.Body, cancel)
 	}
 	return to, err
@@ -97,19 +183,19 @@ func (r *retriever) visit(ctx context.Context, at *url.URL, a *answer) (*url.URL
 
 // send makes a request, and once in a retrieval makes it again: it may have
 // met a kept connection that the origin had closed, or a moment's overload.
-func (r *retriever) send(ctx context.Context, at *url.URL, a *answer) (*http.Response, error) {
-	resp, err := r.roundTrip(ctx, at, a)
-	if err == nil || a.retried || ctx.Err() != nil || !connectionLost(err) {
+func (v *retrieval) send(ctx context.Context, at *url.URL) (*http.Response, error) {
+	resp, err := v.roundTrip(ctx, at)
+	if err == nil || v.answer.retried || ctx.Err() != nil || !connectionLost(err) {
 		return resp, err
 	}
-	a.retried = true
-	return r.roundTrip(ctx, at, a)
+	v.answer.retried = true
+	return v.roundTrip(ctx, at)
 }
 
-func (r *retriever) roundTrip(ctx context.Context, at *url.URL, a *answer) (*http.Response, error) {
+func (v *retrieval) roundTrip(ctx context.Context, at *url.URL) (*http.Response, error) {
 	ctx, phase := watch(ctx)
-	a.requests++
-	resp, err := r.transport.RoundTrip(r.request(ctx, at))
+	v.answer.requests++
+	resp, err := v.transport.RoundTrip(v.request(ctx, at))
 	if err != nil {
 		return nil, phase.of(err)
 	}
@@ -118,7 +204,7 @@ func (r *retriever) roundTrip(ctx context.Context, at *url.URL, a *answer) (*htt
 
 // request has our own fields and no others. An Accept-Encoding that is set
 // keeps the transport from decoding without a bound.
-func (r *retriever) request(ctx context.Context, at *url.URL) *http.Request {
+func (v *retrieval) request(ctx context.Context, at *url.URL) *http.Request {
 	req := &http.Request{
 		Method:     http.MethodGet,
 		URL:        at,
@@ -127,39 +213,72 @@ func (r *retriever) request(ctx context.Context, at *url.URL) *http.Request {
 		ProtoMajor: 1,
 		ProtoMinor: 1,
 		Header: http.Header{
-			"User-Agent":      {r.userAgent},
+			"User-Agent":      {v.userAgent},
 			"Accept":          {"text/plain, */*;q=0.1"},
 			"Accept-Encoding": {"gzip"},
 		},
 	}
+	if v.isConditional(at) {
+		v.known.validators.put(req.Header)
+	}
 	return req.WithContext(ctx)
 }
 
+// isConditional reports whether the body is asked for only if it is another
+// than the one that is known. That one came from one URL.
+func (v *retrieval) isConditional(at *url.URL) bool {
+	return v.known.validators != "" && v.known.url == at.String()
+}
+
 // take turns a response into an access result, or into the redirect's target.
-func (r *retriever) take(resp *http.Response, at *url.URL, a *answer) (*url.URL, error) {
-	code := resp.StatusCode
+func (v *retrieval) take(resp *http.Response, at *url.URL) (*url.URL, error) {
+	a, code := &v.answer, resp.StatusCode
 	switch {
 	case !spoken(resp):
 		return nil, fmt.Errorf("answer in %s, which was not agreed on", resp.Proto)
 	case code == http.StatusPartialContent:
 		return nil, fmt.Errorf("status 206 (part of the file), which nobody asked for")
 	case code >= 200 && code <= 299:
-		octets, err := readBody(resp, r.limit)
+		octets, err := readBody(resp, v.limit)
 		if err != nil {
 			return nil, err
 		}
-		a.access, a.octets, a.utf8 = policy.Successful, octets, declaresUTF8(resp.Header)
+		a.access, a.octets, a.charset = policy.Successful, octets, charsetOf(resp.Header)
+		a.useFor(resp.Header)
+		return nil, nil
+	case code == http.StatusNotModified && v.isConditional(at):
+		a.access, a.confirmed = policy.Successful, true
+		a.useFor(resp.Header)
 		return nil, nil
 	case isRedirect(code):
+		a.useRedirectFor(resp.Header)
 		return target(at, resp)
 	case code == http.StatusTooManyRequests, code >= 500 && code <= 599:
 		a.retryAfter = retryAfter(resp.Header, time.Now())
 		return nil, fmt.Errorf("status %d", code)
 	case code >= 400 && code <= 499:
 		a.access = policy.Unavailable
+		a.useFor(resp.Header)
 		return nil, nil
 	}
 	return nil, fmt.Errorf("status %d, which is no answer to this request", code)
+}
+
+// useFor notes the validators of an answer, and for how long it may be used. A
+// redirect that was to be used for less has made it less.
+func (a *answer) useFor(h http.Header) {
+	a.validators = validatorsOf(h)
+	if life, told := freshnessOf(h, time.Now()); told && (!a.told || life < a.life) {
+		a.told, a.life = true, life
+	}
+}
+
+// useRedirectFor notes for how long a redirect may be used. One that says
+// nothing, or that it is not to be kept, says nothing of where it leads.
+func (a *answer) useRedirectFor(h http.Header) {
+	if life, told := freshnessOf(h, time.Now()); told && life > 0 && (!a.told || life < a.life) {
+		a.told, a.life = true, life
+	}
 }
 
 // spoken reports whether a response is in HTTP/1, or in HTTP/2 as negotiated:

@@ -42,7 +42,7 @@ type Record struct {
 	Charset      string            // declared for Body, in lower case; "" if none was
 	ETag         string            // validators of Body (RFC 9110 §8.8), "" for none
 	LastModified string
-	Fetched      time.Time     // when Body was obtained or last confirmed; zero: never
+	Fetched      time.Time     // when the last answer came that told whether there are rules; zero: never
 	FreshUntil   time.Time     // end of the freshness of the last answer; zero: there was none
 	FreshFor     time.Duration // the freshness lifetime that the last answer had
 	Checked      time.Time     // when the origin was last asked

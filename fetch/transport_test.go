@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -240,7 +241,7 @@ func TestFaultsOfTheTransport(t *testing.T) {
 			if public, private := allowed(s, "/public"), allowed(s, "/private/x"); public != (r.access != policy.Unreachable) || private != (r.access == policy.Unavailable) {
 				t.Errorf("/public allowed %v, /private/x allowed %v", public, private)
 			}
-			if snapshot(t, f, h.origin) != s {
+			if again := snapshot(t, f, h.origin); !reflect.DeepEqual(again, s) {
 				t.Error("not remembered")
 			}
 		})

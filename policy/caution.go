@@ -1,8 +1,16 @@
 package policy
 
-// compileOthers reads the body as all other dialects do.
+// compileOthers reads the body in other octets, if there are some, and as all
+// other dialects do, if they are to count.
 func (p *Policy) compileOthers(body []byte, o Options) {
-	o.Cautious = false
+	other, cautious := o.Other, o.Cautious
+	o.Other, o.Cautious = nil, false
+	if other != nil {
+		p.others = append(p.others, Compile(other, o))
+	}
+	if !cautious {
+		return
+	}
 	for _, d := range Dialects() {
 		if d != o.Dialect {
 			o.Dialect = d
@@ -12,7 +20,8 @@ func (p *Policy) compileOthers(body []byte, o Options) {
 }
 
 // decideByOthers replaces d if another dialect disallows the target or a form of
-// it. There are others only if the rules were compiled with Options.Cautious.
+// it. There are others only if the rules were compiled with Options.Cautious, or
+// with Options.Other.
 func (p *Policy) decideByOthers(d *Decision, t Tokens, target string) {
 	if p.others == nil {
 		return

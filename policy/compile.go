@@ -18,9 +18,7 @@ func Compile(body []byte, o Options) *Policy {
 	}
 	c.finish()
 	p := c.release()
-	if o.Cautious {
-		p.compileOthers(body, o)
-	}
+	p.compileOthers(body, o)
 	return p
 }
 

@@ -122,6 +122,11 @@ type Options struct {
 	// Snapshot.Decide can disallow what any of them does. It takes several
 	// times the time and memory.
 	Cautious bool
+
+	// Other is the same body in other octets, where it is in doubt in which
+	// charset it is to be read. Snapshot.Decide disallows what either does. Nil:
+	// there is no doubt.
+	Other []byte
 }
 
 func (o Options) limit() int {
@@ -150,7 +155,7 @@ type Policy struct {
 	wildcards int  // rules of all sets of the shape patterns
 	queries   bool // a set has patterns that differ once their query is decoded
 	truncated bool
-	others    []*Policy // the same body as other dialects read it; nil unless Options.Cautious
+	others    []*Policy // the same body as other dialects read it, or in other octets; nil unless Options.Cautious or Options.Other
 }
 
 // span is a run of elements of a slice: from is the first, to the one after the

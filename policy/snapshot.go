@@ -47,9 +47,11 @@ type Snapshot struct {
 	Cause      error         // the same as a value, for errors.As; nil also where it was not kept
 	Size       int           // octets of the body received
 	Truncated  bool          // the body went on beyond the limit
+	Charset    string        // what was made of a charset other than UTF-8, such as "decoded from iso-8859-1"; "" for nothing
 	Body       []byte        // as read, whatever its charset; nil unless it was asked to be kept
 	UTF8       bool          // the Body was declared to be in UTF-8; false where there is none
 	Cautious   bool          // a dialect that takes 401 and 403 for a complete restriction is heeded
+	Refusals   bool          // 401 and 403 are taken for a complete restriction, as the draft of 1996 recommends
 }
 
 // Tokens is who asks: the product tokens of a client.
@@ -117,7 +119,10 @@ func (s *Snapshot) decidePath(d *Decision, t Tokens, target, path string) {
 		*d = Decision{Allowed: true, Reason: ReasonRobotsTxt}
 		return
 	case s.Restricted():
-		*d = Decision{Reason: ReasonRestricted, Dialect: RERP.Name()}
+		*d = Decision{Reason: ReasonRestricted}
+		if !s.Refusals {
+			d.Dialect = RERP.Name()
+		}
 		return
 	case s.Access == Unavailable:
 		*d = Decision{Allowed: true, Reason: ReasonUnavailable}
@@ -136,9 +141,9 @@ func (s *Snapshot) decidePath(d *Decision, t Tokens, target, path string) {
 }
 
 // Restricted tells whether everything is disallowed since robots.txt itself is
-// refused, which is so only by a dialect that caution heeds.
+// refused, which is so only if refusals count, or by a dialect that caution heeds.
 func (s *Snapshot) Restricted() bool {
-	return s.Cautious && s.Access == Unavailable && RERP.Outcome(s.Status) == DisallowAll
+	return (s.Cautious || s.Refusals) && s.Access == Unavailable && RERP.Outcome(s.Status) == DisallowAll
 }
 
 // decideForms replaces d if a form of the target is disallowed.

@@ -29,7 +29,7 @@ func (p *Proxy) decideTarget(x *exchange, target string) error {
 	if err != nil {
 		return &problem{kind: kindRobotsPending, retry: retryPending, cause: fmt.Errorf("waiting for %s: %w", x.origin.RobotsURL(), err)}
 	}
-	x.entry.Snapshot = s
+	x.entry.Snapshot = &s
 	x.entry.Decision = s.Decide(x.entry.Tokens, target)
 	return nil
 }

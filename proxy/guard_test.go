@@ -25,23 +25,23 @@ import (
 // doubts are ways to have no decision.
 var doubts = []struct {
 	why    string
-	hook   func(context.Context, origin.Origin) (*policy.Snapshot, error)
+	hook   func(context.Context, origin.Origin) (policy.Snapshot, error)
 	status int
 	reason string
 }{
-	{"Policies panics", func(context.Context, origin.Origin) (*policy.Snapshot, error) { panic("a defect") }, 500, "internal"},
-	{"Policies panics with an error", func(context.Context, origin.Origin) (*policy.Snapshot, error) { panic(io.ErrUnexpectedEOF) }, 500, "internal"},
-	{"Policies uses nil", func(context.Context, origin.Origin) (*policy.Snapshot, error) {
+	{"Policies panics", func(context.Context, origin.Origin) (policy.Snapshot, error) { panic("a defect") }, 500, "internal"},
+	{"Policies panics with an error", func(context.Context, origin.Origin) (policy.Snapshot, error) { panic(io.ErrUnexpectedEOF) }, 500, "internal"},
+	{"Policies uses nil", func(context.Context, origin.Origin) (policy.Snapshot, error) {
 		var s *policy.Snapshot
-		return &policy.Snapshot{URL: s.URL}, nil
+		return policy.Snapshot{URL: s.URL}, nil
 	}, 500, "internal"},
-	{"Policies fails", func(context.Context, origin.Origin) (*policy.Snapshot, error) { return nil, errors.New("no time") }, 503, "robots-pending"},
-	{"Policies does not answer in time", func(ctx context.Context, _ origin.Origin) (*policy.Snapshot, error) {
+	{"Policies fails", func(context.Context, origin.Origin) (policy.Snapshot, error) { return policy.Snapshot{}, errors.New("no time") }, 503, "robots-pending"},
+	{"Policies does not answer in time", func(ctx context.Context, _ origin.Origin) (policy.Snapshot, error) {
 		<-ctx.Done()
-		return nil, ctx.Err()
+		return policy.Snapshot{}, ctx.Err()
 	}, 503, "robots-pending"},
-	{"Policies has nothing to say", func(context.Context, origin.Origin) (*policy.Snapshot, error) { return nil, nil }, 503, "robots-unreachable"},
-	{"a snapshot without rules", func(context.Context, origin.Origin) (*policy.Snapshot, error) { return new(policy.Snapshot), nil }, 503, "robots-unreachable"},
+	{"Policies has nothing to say", func(context.Context, origin.Origin) (policy.Snapshot, error) { return policy.Snapshot{}, nil }, 503, "robots-unreachable"},
+	{"a snapshot without rules", func(context.Context, origin.Origin) (policy.Snapshot, error) { return policy.Snapshot{URL: "http://a.example/robots.txt"}, nil }, 503, "robots-unreachable"},
 }
 
 func TestDoubtDenies(t *testing.T) {

@@ -25,7 +25,7 @@ const Host = "heed.internal"
 // for a fetch at most as long as ctx lasts, and an error means that there was
 // no answer by then. It must be safe for concurrent use.
 type Policies interface {
-	Snapshot(ctx context.Context, o origin.Origin) (*policy.Snapshot, error)
+	Snapshot(ctx context.Context, o origin.Origin) (policy.Snapshot, error)
 }
 
 // Leaves makes the certificates that heed shows to clients it intercepts.

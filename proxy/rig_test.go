@@ -133,10 +133,10 @@ type policies struct {
 	mu    sync.Mutex
 	by    map[string]*policy.Snapshot // by origin
 	asked []origin.Origin
-	hook  func(context.Context, origin.Origin) (*policy.Snapshot, error)
+	hook  func(context.Context, origin.Origin) (policy.Snapshot, error)
 }
 
-func (p *policies) Snapshot(ctx context.Context, o origin.Origin) (*policy.Snapshot, error) {
+func (p *policies) Snapshot(ctx context.Context, o origin.Origin) (policy.Snapshot, error) {
 	p.mu.Lock()
 	p.asked = append(p.asked, o)
 	s, known := p.by[o.String()]
@@ -146,9 +146,9 @@ func (p *policies) Snapshot(ctx context.Context, o origin.Origin) (*policy.Snaps
 	case hook != nil:
 		return hook(ctx, o)
 	case known:
-		return s, nil
+		return *s, nil
 	}
-	return rules(o.String(), ""), nil
+	return *rules(o.String(), ""), nil
 }
 
 // set says what the robots.txt of an origin is.

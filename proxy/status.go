@@ -85,7 +85,7 @@ func (p *Proxy) foretell(ctx context.Context, o origin.Origin, e *audit.Entry) e
 	if err != nil {
 		return &problem{kind: kindRobotsPending, retry: retryPending, cause: fmt.Errorf("waiting for %s: %w", o.RobotsURL(), err)}
 	}
-	e.Snapshot, e.Decision = s, s.Decide(e.Tokens, e.Target)
+	e.Snapshot, e.Decision = &s, s.Decide(e.Tokens, e.Target)
 	return nil
 }
 

@@ -167,7 +167,11 @@ func (c *checkCmd) source(command *kong.Context, stdin io.Reader) (source, func(
 			if o == (origin.Origin{}) {
 				return nil, errors.New("not a URL with http:// or https://; a path alone needs --robots")
 			}
-			return fetcher.Snapshot(ctx, o)
+			s, err := fetcher.Snapshot(ctx, o)
+			if err != nil {
+				return nil, err
+			}
+			return &s, nil
 		}
 		return source{get: get, fetches: true, limit: limit}, fetcher.Close, nil
 	}

@@ -135,7 +135,7 @@ func (c *lintCmd) fetch(cfg config.Config) (lintee, error) {
 	if err != nil {
 		return lintee{}, fmt.Errorf("fetching %s: %w", o.RobotsURL(), err)
 	}
-	return fetched(s, int(cfg.Robots.Limit))
+	return fetched(&s, int(cfg.Robots.Limit))
 }
 
 // fetched returns what there is to check of a snapshot.

@@ -1,0 +1,97 @@
+package fetch
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"sync"
+)
+
+// gate bounds how many robots.txt are asked for at a time: in all, and from one
+// address, which may be that of thousands of origins. Who waits for an address
+// holds no place that others could use.
+type gate struct {
+	places     chan struct{}
+	perAddress int
+
+	mu        sync.Mutex
+	byAddress map[netip.Prefix]*address
+}
+
+// address is where some are asking, or waiting to.
+type address struct {
+	places chan struct{}
+	users  int // guarded by gate.mu
+}
+
+func newGate(all, perAddress int) *gate {
+	return &gate{places: make(chan struct{}, all), perAddress: perAddress, byAddress: make(map[netip.Prefix]*address)}
+}
+
+// enter waits until an origin at one of these addresses may be asked; none mean
+// that they are not known. leave must be called once it was. The error is the
+// cause of ctx's end.
+func (g *gate) enter(ctx context.Context, at []netip.Addr) (leave func(), err error) {
+	if len(at) == 0 {
+		if err := take(ctx, g.places); err != nil {
+			return nil, err
+		}
+		return func() { <-g.places }, nil
+	}
+	key := networkOf(slices.MinFunc(at, netip.Addr.Compare))
+	a := g.use(key)
+	if err := take(ctx, a.places); err != nil {
+		g.drop(key, a)
+		return nil, err
+	}
+	if err := take(ctx, g.places); err != nil {
+		<-a.places
+		g.drop(key, a)
+		return nil, err
+	}
+	return func() {
+		<-g.places
+		<-a.places
+		g.drop(key, a)
+	}, nil
+}
+
+func take(ctx context.Context, places chan struct{}) error {
+	select {
+	case places <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (g *gate) use(key netip.Prefix) *address {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	a := g.byAddress[key]
+	if a == nil {
+		a = &address{places: make(chan struct{}, g.perAddress)}
+		g.byAddress[key] = a
+	}
+	a.users++
+	return a
+}
+
+func (g *gate) drop(key netip.Prefix, a *address) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if a.users--; a.users == 0 {
+		delete(g.byAddress, key)
+	}
+}
+
+// networkOf is what counts as one address: of IPv6, a host has 64 bits at least.
+func networkOf(a netip.Addr) netip.Prefix {
+	a = a.Unmap().WithZone("")
+	bits := 32
+	if a.Is6() {
+		bits = 64
+	}
+	network, _ := a.Prefix(bits) // a is valid, and the bits are fewer than its own
+	return network
+}

@@ -115,3 +115,26 @@ func TestADeclaredCharsetIsThatOfTheRules(t *testing.T) {
 		}
 	}
 }
+
+// The draft of 1996 recommends it, RFC 9309 §2.3.1.3 does not.
+func TestARefusalIsARestrictionWhereConfigured(t *testing.T) {
+	for _, r := range []struct {
+		why      string
+		status   int
+		refusals bool
+		allowed  bool
+	}{
+		{"as RFC 9309 has it", 403, false, true},
+		{"refused", 403, true, false},
+		{"refused without credentials", 401, true, false},
+		{"not there", 404, true, true},
+		{"gone", 410, true, true},
+		{"not to be shown", 451, true, true},
+	} {
+		s := snapshot(t, newFetcher(t, Config{Transport: answers(r.status, ""), Refusals: r.refusals}), at(t, "a.example"))
+		d := s.Decide(policy.Tokens{}, "/")
+		if s.Access != policy.Unavailable || d.Allowed != r.allowed || !r.allowed && (d.Reason != policy.ReasonRestricted || d.Dialect != "") {
+			t.Errorf("%s: %d: %v", r.why, r.status, d)
+		}
+	}
+}

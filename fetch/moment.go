@@ -37,11 +37,6 @@ func (m moment) time() time.Time {
 	return time.Unix(0, m.wall)
 }
 
-// until returns how long it is to m; nothing when it is over.
-func (m moment) until(now moment) time.Duration {
-	return max(0, time.Duration(min(m.wall-now.wall, m.mono-now.mono)))
-}
-
 // recalled returns the moment that a wall clock had shown before this process
 // began to count.
 func recalled(t time.Time, now moment) moment {

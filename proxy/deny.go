@@ -53,6 +53,9 @@ func restricted(e *audit.Entry) error {
 	if e.Snapshot != nil {
 		status = fmt.Sprintf(" with status %d", e.Snapshot.Status)
 	}
+	if e.Decision.Dialect == "" {
+		return fmt.Errorf("robots.txt itself is refused%s, which counts as a complete restriction here (robots.refused)", status)
+	}
 	return fmt.Errorf("robots.txt itself is refused%s, which is a complete restriction as %s reads it", status, e.Decision.Dialect)
 }
 

@@ -137,6 +137,10 @@ func TestRefusedRobotsTxtIsARestrictionToADialect(t *testing.T) {
 	if got := r.why(t, url.Values{"url": {"http://open.example/x"}}); got["decision"] != "allowed" {
 		t.Errorf("without caution: %v", got)
 	}
+	s.Refusals = true
+	if got := r.why(t, url.Values{"url": {"http://open.example/x"}}); got["decision"] != "disallowed" || got["dialect"] != nil || got["remedy"] != refusedRemedy {
+		t.Errorf("where refusals count: %v", got)
+	}
 }
 
 // TestEveryReasonThatDisallowsDenies, those included that are not known here,

@@ -138,7 +138,13 @@ var remedies = map[*kind]string{
 // cautiousRemedy is for what RFC 9309 does not deny.
 const cautiousRemedy = "RFC 9309 allows it. The operator of this proxy chose to deny what any dialect denies, and can undo that with policy.cautious: false."
 
+// refusedRemedy is for what RFC 9309 does not deny, either.
+const refusedRemedy = "RFC 9309 allows it. The operator of this proxy chose to take the refusal for a complete restriction, and can undo that with robots.refused: unavailable."
+
 func remedyOf(k *kind, e *audit.Entry) string {
+	if k == kindRestricted && e.Decision.Dialect == "" {
+		return refusedRemedy
+	}
 	if k == kindDisallowed && e.Decision.Dialect != "" {
 		return cautiousRemedy
 	}

@@ -347,7 +347,7 @@ func TestUnreachable(t *testing.T) {
 		{"with a pause", &policy.Snapshot{URL: "http://a.example/robots.txt", Access: policy.Unreachable, Checked: now, RetryAfter: 90 * time.Second, Err: "fetching: status 503"}, 80, 90, "status 503"},
 		{"whose pause is over", &policy.Snapshot{URL: "http://a.example/robots.txt", Access: policy.Unreachable, Checked: now.Add(-time.Hour), RetryAfter: time.Minute}, 1, 1, "complete disallow"},
 		{"without a pause", &policy.Snapshot{URL: "http://a.example/robots.txt", Access: policy.Unreachable}, 1, 1, "complete disallow"},
-		{"nothing at all", nil, 5, 5, "complete disallow"},
+		{"nothing at all", nil, 1, 1, "complete disallow"},
 		{"that claims rules and has none", &policy.Snapshot{URL: "http://a.example/robots.txt", Access: policy.Successful}, 1, 1, "complete disallow"},
 	} {
 		r := start(t)

@@ -35,13 +35,17 @@ var doubts = []struct {
 		var s *policy.Snapshot
 		return policy.Snapshot{URL: s.URL}, nil
 	}, 500, "internal"},
-	{"Policies fails", func(context.Context, origin.Origin) (policy.Snapshot, error) { return policy.Snapshot{}, errors.New("no time") }, 503, "robots-pending"},
+	{"Policies fails", func(context.Context, origin.Origin) (policy.Snapshot, error) {
+		return policy.Snapshot{}, errors.New("no time")
+	}, 503, "robots-pending"},
 	{"Policies does not answer in time", func(ctx context.Context, _ origin.Origin) (policy.Snapshot, error) {
 		<-ctx.Done()
 		return policy.Snapshot{}, ctx.Err()
 	}, 503, "robots-pending"},
 	{"Policies has nothing to say", func(context.Context, origin.Origin) (policy.Snapshot, error) { return policy.Snapshot{}, nil }, 503, "robots-unreachable"},
-	{"a snapshot without rules", func(context.Context, origin.Origin) (policy.Snapshot, error) { return policy.Snapshot{URL: "http://a.example/robots.txt"}, nil }, 503, "robots-unreachable"},
+	{"a snapshot without rules", func(context.Context, origin.Origin) (policy.Snapshot, error) {
+		return policy.Snapshot{URL: "http://a.example/robots.txt"}, nil
+	}, 503, "robots-unreachable"},
 }
 
 func TestDoubtDenies(t *testing.T) {

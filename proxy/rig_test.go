@@ -145,6 +145,8 @@ func (p *policies) Snapshot(ctx context.Context, o origin.Origin) (policy.Snapsh
 	switch {
 	case hook != nil:
 		return hook(ctx, o)
+	case known && s == nil:
+		return policy.Snapshot{}, nil
 	case known:
 		return *s, nil
 	}

@@ -93,10 +93,13 @@ func fetcherConfig(c config.Config, d *dial.Dialer, roots *x509.CertPool, versio
 		UserAgent:   userAgent(version, c.Contact),
 		Limit:       int(c.Robots.Limit),
 		Timeout:     time.Duration(c.Robots.Timeout),
+		FreshMin:    time.Duration(c.Robots.FreshMin),
 		FreshFor:    time.Duration(c.Robots.FreshFor),
 		StaleFor:    staleFor(c.Robots.StaleFor),
-		MemoryBytes: int64(c.Robots.Memory),
+		MemoryBytes: int64(c.Cache.MaxBytes),
 		Concurrency: c.Robots.Concurrency,
+		PerAddress:  c.Robots.PerAddress,
+		Refusals:    c.Robots.Refused == config.Disallowed,
 		Cautious:    c.Policy.Cautious,
 	}
 }

@@ -25,7 +25,7 @@ var graph = map[string]row{
 	"policy/lint": {heed: []string{"policy"}},
 	"fetch": {
 		heed:    []string{"policy", "internal/origin"},
-		modules: []string{"github.com/patrickmn/go-cache"},
+		modules: []string{"github.com/patrickmn/go-cache", "golang.org/x/text"},
 	},
 	"proxy": {
 		heed: []string{"policy", "internal/agent", "internal/audit", "internal/dial", "internal/origin"},

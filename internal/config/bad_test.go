@@ -10,8 +10,8 @@ import (
 // the path of the file, DIR for its folder.
 var badFiles = []struct{ reason, file, fault string }{
 	// The form of the file.
-	{"a list where the keys belong", "- listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, policy, timeouts, limits, log`},
-	{"one word", "listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, policy, timeouts, limits, log`},
+	{"a list where the keys belong", "- listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, cache, policy, timeouts, limits, log`},
+	{"one word", "listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, cache, policy, timeouts, limits, log`},
 	{"a tab as indent", "robots:\n\ttimeout: 5s\n", `FILE:2: not YAML: found character '	' that cannot start any token; config.example.yaml shows the form`},
 	{"a quote that never ends", "contact: \"https://a.example\nlisten: x\n", `FILE:1: not YAML: could not find end character of double-quoted text; config.example.yaml shows the form`},
 	{"a bracket that never ends", "connect_ports: [80, 443\n", `FILE:1: not YAML: sequence end token ']' not found; config.example.yaml shows the form`},
@@ -21,7 +21,7 @@ var badFiles = []struct{ reason, file, fault string }{
 	{"a tag", "listen: !!str 127.0.0.1:1\n", `FILE:1: listen: anchors, aliases and tags are not read; write the value itself`},
 	{"a list as a key", "? [a]\n: b\n", `FILE:2: not YAML: found an invalid key for this map; config.example.yaml shows the form`},
 	{"octets that are no text", "\xff\xfe\x00l", `FILE: not UTF-8; save the file in that encoding`},
-	{"a number where a name belongs", "3128: listen\n", `FILE:1: 3128: no such key; the keys here are listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, policy, timeouts, limits, log`},
+	{"a number where a name belongs", "3128: listen\n", `FILE:1: 3128: no such key; the keys here are listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, cache, policy, timeouts, limits, log`},
 
 	// Keys.
 	{"a slip of the pen", "lisen: 127.0.0.1:3128\n", `FILE:1: lisen: no such key; did you mean "listen"?`},
@@ -30,7 +30,7 @@ var badFiles = []struct{ reason, file, fault string }{
 	{"hyphens, as in the flag", "admin-listen: off\n", `FILE:1: admin-listen: no such key; did you mean "admin_listen"?`},
 	{"a key outside its section", "fresh_for: 24h\n", `FILE:1: fresh_for: no such key; did you mean "fresh_for" of the section robots?`},
 	{"a key of another section", "robots:\n  shutdown: 5s\n", `FILE:2: robots.shutdown: no such key; did you mean "shutdown" of the section timeouts?`},
-	{"a key nobody knows", "robots:\n  colour: red\n", `FILE:2: robots.colour: no such key; the keys here are timeout, limit, fresh_for, stale_for, memory, wait, concurrency`},
+	{"a key nobody knows", "robots:\n  colour: red\n", `FILE:2: robots.colour: no such key; the keys here are timeout, limit, fresh_min, fresh_for, stale_for, refused, wait, concurrency, per_address`},
 	{"an unknown key of a list's element", "https:\n  exceptions:\n    - host: a.example\n      mod: tunnel\n", `FILE:4: https.exceptions[0].mod: no such key; did you mean "mode"?`},
 	{"a key with a line end in it", "\"lis\\nten\": x\n", `FILE:1: "lis\nten": no such key; did you mean "listen"?`},
 	{"the same key twice", "listen: 127.0.0.1:1\ncontact: \"\"\nlisten: 127.0.0.1:2\n", `FILE:3: listen: already set at FILE:1; keep one of them`},
@@ -52,7 +52,7 @@ var badFiles = []struct{ reason, file, fault string }{
 	{"a fraction where a whole number belongs", "limits:\n  leaf_certificates: 1.5\n", `FILE:2: limits.leaf_certificates: "1.5" is not a whole number; write for example 256`},
 	{"a number without its unit of time", "robots:\n  timeout: 10\n", `FILE:2: robots.timeout: "10" is not a length of time; write for example 10s, 5m or 24h`},
 	{"a number without its unit of size", "robots:\n  limit: 512000\n", `FILE:2: robots.limit: "512000" is not a size; write for example 500KiB or 64MiB`},
-	{"a decimal unit of size", "robots:\n  memory: 64MB\n", `FILE:2: robots.memory: "64MB" is not a size; write for example 500KiB or 64MiB`},
+	{"a decimal unit of size", "cache:\n  max_bytes: 64MB\n", `FILE:2: cache.max_bytes: "64MB" is not a size; write for example 500KiB or 64MiB`},
 
 	// Addresses.
 	{"a name without a port", "listen: localhots\n", `FILE:1: listen: "localhots" is not HOST:PORT; write for example 127.0.0.1:3128`},
@@ -108,6 +108,10 @@ var badFiles = []struct{ reason, file, fault string }{
 
 	// Bounds.
 	{"fresher than a day", "robots:\n  fresh_for: 48h\n", `FILE:2: robots.fresh_for: "48h" is not between 1s and 24h (RFC 9309 §2.4: no copy is used for more than 24 hours)`},
+	{"a refusal that means something else", "robots:\n  refused: allowed\n", `FILE:2: robots.refused: "allowed" is not one of unavailable and disallowed`},
+	{"a floor of more than a day", "robots:\n  fresh_min: 48h\n", `FILE:2: robots.fresh_min: "48h" is not between 1s and 24h`},
+	{"nobody at one address", "robots:\n  per_address: 0\n", `FILE:2: robots.per_address: "0" is not between 1 and 65536`},
+	{"no memory", "cache:\n  max_bytes: 1KiB\n", `FILE:2: cache.max_bytes: "1KiB" is not between 1MiB and 1024GiB`},
 	{"never fresh", "robots:\n  fresh_for: 0s\n", `FILE:2: robots.fresh_for: "0s" is not between 1s and 24h (RFC 9309 §2.4: no copy is used for more than 24 hours)`},
 	{"less than RFC 9309 asks for", "robots:\n  limit: 100KiB\n", `FILE:2: robots.limit: "100KiB" is not between 500KiB and 64MiB (RFC 9309 §2.5: at least 500 KiB are read)`},
 	{"a limit of a gigabyte", "robots:\n  limit: 1GiB\n", `FILE:2: robots.limit: "1GiB" is not between 500KiB and 64MiB (RFC 9309 §2.5: at least 500 KiB are read)`},

@@ -42,6 +42,7 @@ type Config struct {
 	Upstream     Upstream         `yaml:"upstream"`
 	Clients      Clients          `yaml:"clients"`
 	Robots       Robots           `yaml:"robots"`
+	Cache        Cache            `yaml:"cache"`
 	Policy       Policy           `yaml:"policy"`
 	Timeouts     Timeouts         `yaml:"timeouts"`
 	Limits       Limits           `yaml:"limits"`
@@ -85,11 +86,24 @@ type Clients struct {
 type Robots struct {
 	Timeout     Duration `yaml:"timeout"`     // for one fetch with all its redirects
 	Limit       Size     `yaml:"limit"`       // octets of a body that are read (RFC 9309 §2.5)
-	FreshFor    Duration `yaml:"fresh_for"`   // how long a copy is used before it is fetched again (§2.4)
+	FreshMin    Duration `yaml:"fresh_min"`   // how long a copy is used at least, whatever the origin tells
+	FreshFor    Duration `yaml:"fresh_for"`   // how long a copy is used at most before it is fetched again (§2.4)
 	StaleFor    Duration `yaml:"stale_for"`   // how long a copy is used on while the origin is unreachable (§2.3.1.4); 0 for not at all
-	Memory      Size     `yaml:"memory"`      // octets of snapshots kept
+	Refused     string   `yaml:"refused"`     // what 401 and 403 mean: Unavailable or Disallowed
 	Wait        Duration `yaml:"wait"`        // how long a client is kept waiting for a robots.txt not yet known
 	Concurrency int      `yaml:"concurrency"` // fetches under way at once
+	PerAddress  int      `yaml:"per_address"` // of which at one address
+}
+
+// What a robots.txt that is itself refused means.
+const (
+	Unavailable = "unavailable" // nothing is disallowed (RFC 9309 §2.3.1.3)
+	Disallowed  = "disallowed"  // everything is (the draft of 1996)
+)
+
+// Cache is about what is kept of the robots.txt files.
+type Cache struct {
+	MaxBytes Size `yaml:"max_bytes"` // octets of memory
 }
 
 // Policy is about how robots.txt is read.
@@ -132,12 +146,15 @@ func Default() Config {
 		Robots: Robots{
 			Timeout:     10 * second,
 			Limit:       500 << 10,
+			FreshMin:    300 * second,
 			FreshFor:    24 * hour,
 			StaleFor:    720 * hour,
-			Memory:      64 << 20,
+			Refused:     Unavailable,
 			Wait:        10 * second,
 			Concurrency: 256,
+			PerAddress:  8,
 		},
+		Cache: Cache{MaxBytes: 256 << 20},
 		Timeouts: Timeouts{
 			Connect:        10 * second,
 			TLSHandshake:   10 * second,

@@ -40,11 +40,14 @@ clients: {allow: [10.0.0.0/8]}
 robots:
   timeout: 5s
   limit: 1MiB
+  fresh_min: 1m
   fresh_for: 1h30m
   stale_for: "0"
-  memory: 1GiB
+  refused: disallowed
   wait: 500ms
   concurrency: 3
+  per_address: 2
+cache: {max_bytes: 1GiB}
 policy: {cautious: true}
 timeouts: {connect: 1s, tls_handshake: 2s, response_header: 3s, client_header: 4s, idle: 5s, shutdown: 6s}
 limits: {header: 32KiB, url: 8 KiB, leaf_certificates: 5}
@@ -68,9 +71,10 @@ func fullConfig() Config {
 		AllowAddress: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
 		Clients:      Clients{Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}},
 		Robots: Robots{
-			Timeout: 5 * second, Limit: 1 << 20, FreshFor: 5400 * second, StaleFor: 0,
-			Memory: 1 << 30, Wait: second / 2, Concurrency: 3,
+			Timeout: 5 * second, Limit: 1 << 20, FreshMin: 60 * second, FreshFor: 5400 * second, StaleFor: 0,
+			Refused: Disallowed, Wait: second / 2, Concurrency: 3, PerAddress: 2,
 		},
+		Cache:    Cache{MaxBytes: 1 << 30},
 		Policy:   Policy{Cautious: true},
 		Timeouts: Timeouts{second, 2 * second, 3 * second, 4 * second, 5 * second, 6 * second},
 		Limits:   Limits{Header: 32 << 10, URL: 8 << 10, LeafCertificates: 5},

@@ -23,6 +23,7 @@ func (r *reader) validate() {
 	r.clients()
 	r.bounds()
 	c := r.config
+	r.oneOf("robots.refused", c.Robots.Refused, Unavailable, Disallowed)
 	if len(c.ConnectPorts) == 0 {
 		r.blame("connect_ports", "[]", fault("allows no port at all; name the ports that CONNECT may use, or write https.mode: deny"))
 	}
@@ -159,6 +160,7 @@ func (r *reader) bounds() {
 		why              string
 	}{
 		{"robots.timeout", c.Robots.Timeout, second / 10, 5 * minute, ""},
+		{"robots.fresh_min", c.Robots.FreshMin, second, day, ""},
 		{"robots.fresh_for", c.Robots.FreshFor, second, day, " (RFC 9309 §2.4: no copy is used for more than 24 hours)"},
 		{"robots.stale_for", c.Robots.StaleFor, 0, 366 * day, ""},
 		{"robots.wait", c.Robots.Wait, second / 10, 5 * minute, ""},
@@ -179,7 +181,7 @@ func (r *reader) bounds() {
 		why              string
 	}{
 		{"robots.limit", c.Robots.Limit, 500 << 10, 64 << 20, " (RFC 9309 §2.5: at least 500 KiB are read)"},
-		{"robots.memory", c.Robots.Memory, 1 << 20, 1 << 40, ""},
+		{"cache.max_bytes", c.Cache.MaxBytes, 1 << 20, 1 << 40, ""},
 		{"limits.header", c.Limits.Header, 4 << 10, 16 << 20, ""},
 		{"limits.url", c.Limits.URL, 1 << 10, 16 << 20, ""},
 	} {
@@ -195,6 +197,7 @@ func (r *reader) bounds() {
 		r.blame(key, value.String(), fault(fmt.Sprintf("leaves no room: a request-target (limits.url, %s) is part of a header section (limits.header, %s)", c.Limits.URL, c.Limits.Header)))
 	}
 	r.count("robots.concurrency", c.Robots.Concurrency, 1, 65536)
+	r.count("robots.per_address", c.Robots.PerAddress, 1, 65536)
 	r.count("limits.leaf_certificates", c.Limits.LeafCertificates, 1, 10_000_000)
 }
 

@@ -23,12 +23,12 @@ type bodyKey struct {
 // have the same file (of a platform, of a framework, an empty one): it is
 // compiled and kept once.
 type body struct {
-	key       bodyKey
 	rules     *policy.Policy
 	note      string // see text
 	truncated bool   // there were more octets than the limit
 	size      int64  // charged, once
 	held      int    // entries in memory that refer to it; guarded by bodies.mu
+	key       bodyKey
 }
 
 // bodies is the table of the bodies that entries in memory refer to. It counts

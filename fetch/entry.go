@@ -11,18 +11,18 @@ import (
 // memory, but for asking. There may be millions, so it is small: what few have
 // stands in more, and a Snapshot is made of it for whoever asks.
 type entry struct {
-	url        string        // of the robots.txt
+	freshUntil moment        // the end of the freshness of the last answer that told whether there are rules
+	good       moment        // when that came; zero: never
 	body       *body         // the rules and what holds them; nil when there are none
-	validators validators    // of the body
-	good       moment        // when the last answer came that told whether there are rules; zero: never
-	freshUntil moment        // the end of that answer's freshness
-	freshFor   int32         // its freshness lifetime, seconds
-	size       int32         // octets of the body received
-	cost       int32         // octets charged for the entry, without its body
+	more       *more         // nil for most
+	freshFor   int32         // the freshness lifetime of that answer, seconds
+	asking     atomic.Bool   // somebody fetches ahead of expiry
 	status     int16         // HTTP status of that answer
 	access     policy.Access // what it told; Unreachable: there was none
-	asking     atomic.Bool   // somebody fetches ahead of expiry
-	more       *more         // nil for most
+	url        string        // of the robots.txt
+	size       int32         // octets of the body received
+	cost       int32         // octets charged for the entry, without its body
+	validators validators    // of the body
 }
 
 // more is what few entries have.

@@ -233,8 +233,8 @@ func orDefault[T int | int64 | time.Duration](n, def T) T {
 //
 // The error is that of ctx, when it ended before there was an answer. A fetch
 // that failed is no error but a snapshot whose Access is policy.Unreachable.
-func (f *Fetcher) Snapshot(ctx context.Context, o origin.Origin) (policy.Snapshot, error) {
-	if s, ok := f.Remembered(o); ok {
+func (f *Fetcher) Snapshot(ctx context.Context, o origin.Origin) (s policy.Snapshot, err error) {
+	if f.look(o, &s) {
 		return s, nil
 	}
 	return f.await(ctx, o)
@@ -244,19 +244,25 @@ func (f *Fetcher) Snapshot(ctx context.Context, o origin.Origin) (policy.Snapsho
 // origin. It never waits. Like Snapshot it has what will expire soon fetched in
 // the background.
 func (f *Fetcher) Remembered(o origin.Origin) (s policy.Snapshot, ok bool) {
+	ok = f.look(o, &s)
+	return s, ok
+}
+
+// look fills s, which is zero, from memory.
+func (f *Fetcher) look(o origin.Origin, s *policy.Snapshot) bool {
 	e := f.memory.get(o)
 	if e == nil {
-		return s, false
+		return false
 	}
 	now := momentOf(time.Now())
 	if !e.isUsable(now) {
-		return s, false
+		return false
 	}
 	if e.isDue(now) && e.asking.CompareAndSwap(false, true) {
 		f.fetchAhead(o)
 	}
-	f.fill(&s, e, now)
-	return s, true
+	f.fill(s, e, now)
+	return true
 }
 
 // fill makes the snapshot of an entry.

@@ -110,7 +110,7 @@ func newGeneration() *generation {
 }
 
 func (m *memory) shard(o origin.Origin) *shard {
-	return &m.shards[maphash.Comparable(m.seed, o)%shardCount]
+	return &m.shards[maphash.String(m.seed, o.Host)%shardCount]
 }
 
 // get returns the entry of an origin, nil if there is none.

@@ -83,6 +83,11 @@ type Decision struct {
 	// default.
 	Dialect string
 
+	// Override is the word of the operator that the decision rests on; nil if
+	// there is none. Where its Action is UseOperatorsRules, group, rule and
+	// lines are those of the operator's file.
+	Override *Override
+
 	// group is the place in source of the group that counts, if Group is one.
 	group uint32
 	// allowKey tells that the key of the rule is Allow.
@@ -149,6 +154,18 @@ func (d Decision) Clone(most int) Decision {
 // String returns the decision in one sentence, without a full stop. Texts that
 // others wrote are quoted as in Go.
 func (d Decision) String() string {
+	s := d.sentence()
+	if d.Override == nil {
+		return s
+	}
+	if d.Override.Action == UseOperatorsRules {
+		s += fmt.Sprintf(", by the operator's file %q in place of robots.txt", d.Override.File)
+	}
+	return s + " (" + d.Override.String() + ")"
+}
+
+// sentence is String but for the override.
+func (d Decision) sentence() string {
 	verdict := "disallowed"
 	if d.Allowed {
 		verdict = "allowed"
@@ -170,6 +187,9 @@ func (d Decision) String() string {
 	case ReasonRobotsTxt:
 		return verdict + ": " + robotsTxt + " may always be requested" + d.by()
 	case ReasonUnavailable:
+		if d.Override != nil {
+			return verdict + ": the operator has robots.txt count as unavailable"
+		}
 		return verdict + ": robots.txt is unavailable"
 	case ReasonUnreachable:
 		return verdict + ": robots.txt is unreachable"
@@ -198,10 +218,4 @@ func (d Decision) by() string {
 		return ""
 	}
 	return " as " + d.Dialect + " reads it"
-}
-
-// Override is the decision of an operator, which comes before what robots.txt
-// says.
-func Override(allowed bool) Decision {
-	return Decision{Allowed: allowed, Reason: ReasonOverride}
 }

@@ -71,7 +71,7 @@ func TestDecisionString(t *testing.T) {
 			policy.Decision{Reason: policy.ReasonCostly},
 			`disallowed: an origin may take the target for so many others that comparing each with the wildcards of robots.txt would take too long`,
 		},
-		{policy.Override(false), `disallowed by the operator, whatever robots.txt says`},
+		{policy.Decision{Reason: policy.ReasonOverride}, `disallowed by the operator, whatever robots.txt says`},
 		{policy.Decision{}, `disallowed: no reason is known`},
 	} {
 		if got := c.decision.String(); got != c.want {

@@ -177,7 +177,7 @@ func TestEveryReasonThatDisallowsDenies(t *testing.T) {
 }
 
 func TestDenialByTheOperatorIsNotTheSites(t *testing.T) {
-	e := &audit.Entry{Origin: "http://a.example", Target: "/x", Decision: policy.Override(false)}
+	e := &audit.Entry{Origin: "http://a.example", Target: "/x", Decision: policy.Decision{Reason: policy.ReasonOverride}}
 	pr := denialOf(e)
 	if pr.kind != kindDenied || errors.Unwrap(pr).Error() != "disallowed by the operator, whatever robots.txt says" {
 		t.Errorf("%s: %v", pr.kind.name, pr)

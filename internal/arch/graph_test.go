@@ -79,7 +79,8 @@ var graph = map[string]row{
 		heed:    []string{"fetch", "internal/audit", "internal/origin"},
 		modules: []string{"github.com/prometheus/client_golang"},
 	},
-	"internal/origin": {modules: []string{"golang.org/x/net"}},
+	"internal/origin":   {modules: []string{"golang.org/x/net"}},
+	"internal/override": {heed: []string{"policy", "internal/origin"}},
 
 	"e2e":                  {},
 	"e2e/clients/goclient": {},

@@ -71,7 +71,7 @@ var graph = map[string]row{
 		},
 	},
 	"internal/config": {
-		heed:    []string{"internal/dial", "internal/origin"},
+		heed:    []string{"policy", "internal/dial", "internal/origin"},
 		modules: []string{"github.com/goccy/go-yaml"},
 	},
 	"internal/dial": {heed: []string{"internal/origin"}, modules: []string{"code.dny.dev/ssrf"}},

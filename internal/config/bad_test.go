@@ -10,8 +10,8 @@ import (
 // the path of the file, DIR for its folder.
 var badFiles = []struct{ reason, file, fault string }{
 	// The form of the file.
-	{"a list where the keys belong", "- listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, cache, policy, timeouts, limits, log`},
-	{"one word", "listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, cache, policy, timeouts, limits, log`},
+	{"a list where the keys belong", "- listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, cache, policy, overrides, timeouts, limits, log`},
+	{"one word", "listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, cache, policy, overrides, timeouts, limits, log`},
 	{"a tab as indent", "robots:\n\ttimeout: 5s\n", `FILE:2: not YAML: found character '	' that cannot start any token; config.example.yaml shows the form`},
 	{"a quote that never ends", "contact: \"https://a.example\nlisten: x\n", `FILE:1: not YAML: could not find end character of double-quoted text; config.example.yaml shows the form`},
 	{"a bracket that never ends", "connect_ports: [80, 443\n", `FILE:1: not YAML: sequence end token ']' not found; config.example.yaml shows the form`},
@@ -21,7 +21,7 @@ var badFiles = []struct{ reason, file, fault string }{
 	{"a tag", "listen: !!str 127.0.0.1:1\n", `FILE:1: listen: anchors, aliases and tags are not read; write the value itself`},
 	{"a list as a key", "? [a]\n: b\n", `FILE:2: not YAML: found an invalid key for this map; config.example.yaml shows the form`},
 	{"octets that are no text", "\xff\xfe\x00l", `FILE: not UTF-8; save the file in that encoding`},
-	{"a number where a name belongs", "3128: listen\n", `FILE:1: 3128: no such key; the keys here are listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, cache, policy, timeouts, limits, log`},
+	{"a number where a name belongs", "3128: listen\n", `FILE:1: 3128: no such key; the keys here are listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, cache, policy, overrides, timeouts, limits, log`},
 
 	// Keys.
 	{"a slip of the pen", "lisen: 127.0.0.1:3128\n", `FILE:1: lisen: no such key; did you mean "listen"?`},
@@ -106,6 +106,40 @@ var badFiles = []struct{ reason, file, fault string }{
 	{"a file without certificates", "upstream:\n  roots: heed.yaml\n", `FILE:2: upstream.roots: "FILE" has no certificate in PEM form; name a file with -----BEGIN CERTIFICATE----- in it`},
 	{"everyone as a client", "clients:\n  allow: [0.0.0.0/0]\n", `FILE:2: clients.allow[0]: "0.0.0.0/0" lets every machine use this proxy; name your own networks, for example 10.0.0.0/8`},
 
+	// Overrides.
+	{"nothing in an override", "overrides:\n  - {}\n", `FILE:2: overrides[0]: has no origin; write origin: https://a.example, or host: a.example or *.a.example
+FILE:2: overrides[0]: has no action; write action: allow, disallow, unavailable or file
+FILE:2: overrides[0]: has no reason; write reason: written consent of the site, or whatever it is
+FILE:2: overrides[0]: has no owner; write owner: lab admin, or whoever answers for it`},
+	{"a section where the list belongs", "overrides:\n  a.example: allow\n", `FILE:2: overrides: not a list; write [a, b] or lines that begin with a dash`},
+	{"a host alone", "overrides: [a.example]\n", `FILE:1: overrides[0]: not a section; write KEY: VALUE lines with the keys origin, host, action, file, reason, reference, owner, expires`},
+	{"a slip of the pen in an override", with("reasons: x"), `FILE:7: overrides[0].reasons: no such key; did you mean "reason"?`},
+	{"an origin and a host", with("host: a.example"), `FILE:7: overrides[0].host: "a.example" stands beside an origin; write one of the two: origin is one scheme, host and port, host is all of a host's`},
+	{"a path on an origin", but("origin: https://a.example/x"), `FILE:2: overrides[0].origin: "https://a.example/x" is not an origin; write for example https://a.example or http://a.example:8080, without a path`},
+	{"a host for an origin", but("origin: a.example"), `FILE:2: overrides[0].origin: "a.example" is not an origin; write for example https://a.example or http://a.example:8080, without a path`},
+	{"many hosts for an origin", but("origin: https://*.a.example"), `FILE:2: overrides[0].origin: "https://*.a.example" is not an origin; write for example https://a.example or http://a.example:8080, without a path`},
+	{"credentials in an origin", but("origin: https://bot:hunter2@a.example"), `FILE:2: overrides[0].origin: "https://REDACTED@a.example" is not an origin; write for example https://a.example or http://a.example:8080, without a path`},
+	{"an action that is none", but("action: ignore"), `FILE:3: overrides[0].action: "ignore" is not one of allow, disallow, unavailable and file`},
+	{"a file that no action reads", with("file: heed.yaml"), `FILE:7: overrides[0].file: "DIR/heed.yaml" is read with the action file alone; write action: file, or leave it out`},
+	{"no file to use", but("action: file"), `FILE:2: overrides[0]: has no file; write file: the path of a robots.txt of yours`},
+	{"a file to use that is not there", but("action: file") + "    file: absent.txt\n", `FILE:7: overrides[0].file: reading the robots.txt of an override: stat DIR/absent.txt: no such file or directory`},
+	{"a folder to use", but("action: file") + "    file: .\n", `FILE:7: overrides[0].file: "DIR" is not a file; name a robots.txt of yours`},
+	{"a file to use that is something else", but("action: file") + "    file: heed.yaml\n", `FILE:7: overrides[0].file: "FILE" has no line User-agent: NAME, so that it is no robots.txt, or one that allows everything; heed lint shows what it is, and action: allow is for the latter`},
+	{"nobody said why", but("reason: ''"), `FILE:2: overrides[0]: has no reason; write reason: written consent of the site, or whatever it is`},
+	{"nobody answers for it", but("owner: '  '"), `FILE:2: overrides[0]: has no owner; write owner: lab admin, or whoever answers for it`},
+	{"allowed for ever", "overrides: [{host: a.example, action: allow, reason: r, owner: o}]\n", `FILE:1: overrides[0]: has no expires; write expires: 2027-03-31, or whichever day is the last: only the action disallow may be for ever`},
+	{"a date the wrong way round", but("expires: 31.03.2027"), `FILE:6: overrides[0].expires: "31.03.2027" is neither a date nor a time; write for example 2027-03-31, which ends with that day in UTC, or 2027-03-31T12:00:00Z`},
+	{"a day that is not", but("expires: 2027-02-30"), `FILE:6: overrides[0].expires: "2027-02-30" is neither a date nor a time; write for example 2027-03-31, which ends with that day in UTC, or 2027-03-31T12:00:00Z`},
+	{"a time of nowhere", but("expires: 2027-03-31T12:00:00"), `FILE:6: overrides[0].expires: "2027-03-31T12:00:00" is neither a date nor a time; write for example 2027-03-31, which ends with that day in UTC, or 2027-03-31T12:00:00Z`},
+	{"a day before time began, which would be never", but("expires: 1969-12-31"), `FILE:6: overrides[0].expires: "1969-12-31" is neither a date nor a time; write for example 2027-03-31, which ends with that day in UTC, or 2027-03-31T12:00:00Z`},
+	{"a time that no year can be written for", but("expires: 9999-12-31T23:59:59-01:00"), `FILE:6: overrides[0].expires: "9999-12-31T23:59:59-01:00" is neither a date nor a time; write for example 2027-03-31, which ends with that day in UTC, or 2027-03-31T12:00:00Z`},
+	{"a reason that no field holds", but("reason: " + strings.Repeat("é", 101)), `FILE:4: overrides[0].reason: "` + strings.Repeat("é", 101) + `" is longer than 200 octets; clients are shown it, so say it shortly and put the rest where reference leads`},
+	{"a terminal's escape in a reason", but("reason: \"a\\e[2Jb\""), `FILE:4: overrides[0].reason: "a\x1b[2Jb" has characters that cannot be seen; write plain text`},
+	{"marks that turn the writing round", but("owner: \"a\\u202eb\""), `FILE:5: overrides[0].owner: "a\u202eb" has characters that cannot be seen; write plain text`},
+	{"credentials in a reference", with("reference: https://me:hunter2@tickets.example/1"), `FILE:7: overrides[0].reference: "https://REDACTED@tickets.example/1" holds what looks like credentials (//NAME@), and clients are shown it; leave out what stands before the @`},
+	{"two for one origin", but("") + "  - {origin: 'HTTPS://A.example:443/', action: disallow, reason: r, owner: o}\n", `FILE:7: overrides[1].origin: "https://a.example" already has an override, overrides[0]; keep one of them`},
+	{"two for the same hosts", "overrides:\n  - {host: '*.a.example', action: disallow, reason: r, owner: o}\n  - {host: '*.A.example', action: disallow, reason: r, owner: o}\n", `FILE:3: overrides[1].host: "*.a.example" already has an override, overrides[0]; keep one of them`},
+
 	// Bounds.
 	{"fresher than a day", "robots:\n  fresh_for: 48h\n", `FILE:2: robots.fresh_for: "48h" is not between 1s and 24h (RFC 9309 §2.4: no copy is used for more than 24 hours)`},
 	{"a refusal that means something else", "robots:\n  refused: allowed\n", `FILE:2: robots.refused: "allowed" is not one of unavailable and disallowed`},
@@ -128,6 +162,21 @@ var badFiles = []struct{ reason, file, fault string }{
 	{"all values that cannot be read", "listen: [x]\nrobots:\n  timeout: soon\n  limit: much\n", "FILE:1: listen: a list or a section where one value belongs\nFILE:3: robots.timeout: \"soon\" is not a length of time; write for example 10s, 5m or 24h\nFILE:4: robots.limit: \"much\" is not a size; write for example 500KiB or 64MiB"},
 	{"all values that make no sense", "listen: x\nrobots:\n  fresh_for: 25h\n", "FILE:1: listen: \"x\" is not HOST:PORT; write for example 127.0.0.1:3128\nFILE:3: robots.fresh_for: \"25h\" is not between 1s and 24h (RFC 9309 §2.4: no copy is used for more than 24 hours)"},
 }
+
+// but is an override that is right, with one line changed.
+func but(line string) string {
+	lines := []string{"origin: https://a.example", "action: allow", "reason: written consent", "owner: lab admin", "expires: 2027-03-31"}
+	key, _, _ := strings.Cut(line, ":")
+	for i, l := range lines {
+		if strings.HasPrefix(l, key+":") {
+			lines[i] = line
+		}
+	}
+	return "overrides:\n  - " + strings.Join(lines, "\n    ") + "\n"
+}
+
+// with is an override that is right, with one line more.
+func with(line string) string { return but("") + "    " + line + "\n" }
 
 func TestBadFilesAreRefusedByTheirExactFault(t *testing.T) {
 	for _, row := range badFiles {

@@ -44,6 +44,7 @@ type Config struct {
 	Robots       Robots           `yaml:"robots"`
 	Cache        Cache            `yaml:"cache"`
 	Policy       Policy           `yaml:"policy"`
+	Overrides    []Override       `yaml:"overrides"` // origins for which the operator decides in place of their robots.txt
 	Timeouts     Timeouts         `yaml:"timeouts"`
 	Limits       Limits           `yaml:"limits"`
 	Log          Log              `yaml:"log"`

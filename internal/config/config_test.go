@@ -49,6 +49,17 @@ robots:
   per_address: 2
 cache: {max_bytes: 1GiB}
 policy: {cautious: true}
+overrides:
+  - origin: HTTPS://A.example:443/
+    action: allow
+    reason: >
+      written consent
+      of the  site
+    reference: "mail of 2026-10-02, ticket 4711"
+    owner: lab admin
+    expires: 2027-03-31
+  - {host: "*.Bücher.example", action: disallow, reason: "they asked, by mail: \"no\"", owner: lab admin}
+  - {host: "::1", action: unavailable, reason: answers 500 to everything, owner: me, expires: 2027-03-31T14:00:00+02:00}
 timeouts: {connect: 1s, tls_handshake: 2s, response_header: 3s, client_header: 4s, idle: 5s, shutdown: 6s}
 limits: {header: 32KiB, url: 8 KiB, leaf_certificates: 5}
 log: {level: debug, format: json}
@@ -74,8 +85,13 @@ func fullConfig() Config {
 			Timeout: 5 * second, Limit: 1 << 20, FreshMin: 60 * second, FreshFor: 5400 * second, StaleFor: 0,
 			Refused: Disallowed, Wait: second / 2, Concurrency: 3, PerAddress: 2,
 		},
-		Cache:    Cache{MaxBytes: 1 << 30},
-		Policy:   Policy{Cautious: true},
+		Cache:  Cache{MaxBytes: 1 << 30},
+		Policy: Policy{Cautious: true},
+		Overrides: []Override{
+			{Origin: "https://a.example", Action: "allow", Reason: "written consent of the site", Reference: "mail of 2026-10-02, ticket 4711", Owner: "lab admin", Expires: 1806537600},
+			{Host: "*.xn--bcher-kva.example", Action: "disallow", Reason: `they asked, by mail: "no"`, Owner: "lab admin"},
+			{Host: "::1", Action: "unavailable", Reason: "answers 500 to everything", Owner: "me", Expires: 1806494400},
+		},
 		Timeouts: Timeouts{second, 2 * second, 3 * second, 4 * second, 5 * second, 6 * second},
 		Limits:   Limits{Header: 32 << 10, URL: 8 << 10, LeafCertificates: 5},
 		Log:      Log{Level: "debug", Format: "json"},
@@ -233,7 +249,7 @@ func TestUnreadableFilesAreNamed(t *testing.T) {
 	for path, want := range map[string]string{
 		filepath.Join(dir, "absent.yaml"): "no such file",
 		dir:                               "is not a file",
-		large:                             "has 262145 octets; a configuration has at most 262144",
+		large:                             "has 8388609 octets; a configuration has at most 8388608",
 	} {
 		_, err := Load(path)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {

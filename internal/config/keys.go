@@ -20,9 +20,15 @@ func fieldOf(v reflect.Value, name string) (reflect.Value, bool) {
 func keysOf(t reflect.Type) []string {
 	var keys []string
 	for field := range t.Fields() {
-		keys = append(keys, field.Tag.Get("yaml"))
+		keys = append(keys, keyOf(field))
 	}
 	return keys
+}
+
+// keyOf returns the key of a field.
+func keyOf(field reflect.StructField) string {
+	key, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+	return key
 }
 
 // suggest says what an unknown key of a section was probably meant to be.
@@ -49,11 +55,11 @@ func suggest(name, prefix string, section reflect.Type) string {
 // findKey returns the full name of the first key with a name, below the top.
 func findKey(t reflect.Type, prefix, name string) string {
 	for field := range t.Fields() {
-		key := prefix + field.Tag.Get("yaml")
-		if prefix != "" && field.Tag.Get("yaml") == name {
+		key := prefix + keyOf(field)
+		if prefix != "" && keyOf(field) == name {
 			return key
 		}
-		if field.Type.Kind() == reflect.Struct && field.Tag.Get("yaml") != "" {
+		if field.Type.Kind() == reflect.Struct && keyOf(field) != "" {
 			if found := findKey(field.Type, key+".", name); found != "" {
 				return found
 			}

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// maxFile is far above any configuration and bounds what a wrong path (a log
-// file, a device) can cost.
-const maxFile = 256 << 10
+// maxFile is above any configuration, one of some 40,000 overrides included, and
+// bounds what a wrong path (a log file, a device) can cost.
+const maxFile = 8 << 20
 
 // Setting is a value for one key from outside the file.
 type Setting struct {
@@ -55,6 +55,7 @@ func parse(name string, text []byte, settings []Setting) (Config, error) {
 	}
 	c.StateDir = r.beside("state_dir", c.StateDir)
 	c.Upstream.Roots = r.beside("upstream.roots", c.Upstream.Roots)
+	r.besideOverrides()
 	// A value that could not be read still has its default, so a further check
 	// would speak of something nobody wrote.
 	if r.faults == nil {

@@ -22,6 +22,7 @@ func (r *reader) validate() {
 	r.upstream()
 	r.clients()
 	r.bounds()
+	r.overrides()
 	c := r.config
 	r.oneOf("robots.refused", c.Robots.Refused, Unavailable, Disallowed)
 	if len(c.ConnectPorts) == 0 {

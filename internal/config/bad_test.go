@@ -124,7 +124,7 @@ FILE:2: overrides[0]: has no owner; write owner: lab admin, or whoever answers f
 	{"no file to use", but("action: file"), `FILE:2: overrides[0]: has no file; write file: the path of a robots.txt of yours`},
 	{"a file to use that is not there", but("action: file") + "    file: absent.txt\n", `FILE:7: overrides[0].file: reading the robots.txt of an override: stat DIR/absent.txt: no such file or directory`},
 	{"a folder to use", but("action: file") + "    file: .\n", `FILE:7: overrides[0].file: "DIR" is not a file; name a robots.txt of yours`},
-	{"a file to use that is something else", but("action: file") + "    file: heed.yaml\n", `FILE:7: overrides[0].file: "FILE" has no line User-agent: NAME, so that it is no robots.txt, or one that allows everything; heed lint shows what it is, and action: allow is for the latter`},
+	{"a file to use that is something else", but("action: file") + "    file: heed.yaml\n", `FILE:7: overrides[0].file: "FILE" has no line "User-agent: NAME", so that it is no robots.txt, or one that allows everything; heed lint says more of it, and to allow everything write action: allow`},
 	{"nobody said why", but("reason: ''"), `FILE:2: overrides[0]: has no reason; write reason: written consent of the site, or whatever it is`},
 	{"nobody answers for it", but("owner: '  '"), `FILE:2: overrides[0]: has no owner; write owner: lab admin, or whoever answers for it`},
 	{"allowed for ever", "overrides: [{host: a.example, action: allow, reason: r, owner: o}]\n", `FILE:1: overrides[0]: has no expires; write expires: 2027-03-31, or whichever day is the last: only the action disallow may be for ever`},

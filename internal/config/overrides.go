@@ -79,7 +79,7 @@ func (o *Override) ReadRules(limit Size) ([]byte, error) {
 			return body, nil
 		}
 	}
-	return nil, fault("has no line User-agent: NAME, so that it is no robots.txt, or one that allows everything; heed lint shows what it is, and action: allow is for the latter")
+	return nil, fault(`has no line "User-agent: NAME", so that it is no robots.txt, or one that allows everything; heed lint says more of it, and to allow everything write action: allow`)
 }
 
 // Origin is a scheme, a host and a port in the canonical form of

@@ -68,7 +68,7 @@ func TestFilesThatWouldAllowEverythingAreRefused(t *testing.T) {
 	} {
 		path := write(t, but("action: file")+"    file: a-robots.txt\n")
 		beside(t, path, "a-robots.txt", text)
-		if _, err := Load(path); err == nil || !strings.Contains(err.Error(), "has no line User-agent: NAME") {
+		if _, err := Load(path); err == nil || !strings.Contains(err.Error(), `has no line "User-agent: NAME"`) {
 			t.Errorf("%s: %v", why, err)
 		}
 	}

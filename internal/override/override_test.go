@@ -165,10 +165,11 @@ func tenThousand(b testing.TB) (*Table, origin.Origin, origin.Origin) {
 	return table(b, records...), parse(b, "https://a.b.c.w77.example"), parse(b, "https://a.b.c.d.example")
 }
 
-func TestLookingForAnOverrideAllocatesNothing(t *testing.T) {
+func TestDecidingByAnOverrideAllocatesNothing(t *testing.T) {
 	all, hit, miss := tenThousand(t)
+	who := policy.Tokens{Main: []string{"ExampleBot"}}
 	if n := testing.AllocsPerRun(100, func() {
-		if all.Find(hit, now) == nil || all.Find(miss, now) != nil {
+		if !all.Find(hit, now).Decide(who, "/x").Allowed || all.Find(miss, now) != nil {
 			t.Error("the wrong one was found")
 		}
 	}); n > 0 {

@@ -24,8 +24,10 @@ func TestEachOverrideIsReportedOnceWhenItExpires(t *testing.T) {
 		var reports []told
 		all.Watch(t.Context(), func(r *Record) { reports = append(reports, told{r.For, time.Since(began)}) })
 		want := []told{
-			{"past.example", 0}, {"now.example", 0},
-			{"soon.example", 1500 * time.Millisecond}, {"also.example", 1500 * time.Millisecond},
+			{"past.example", 0},
+			{"now.example", 0},
+			{"soon.example", 1500 * time.Millisecond},
+			{"also.example", 1500 * time.Millisecond},
 			{"month.example", began.AddDate(0, 1, 0).Sub(began)},
 		}
 		if !slices.Equal(reports, want) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"heed/internal/audit"
+	"heed/internal/origin"
 	"heed/policy"
 )
 
@@ -13,12 +15,17 @@ import (
 const robotsTxt = "/robots.txt"
 
 // decide asks the robots.txt of x's own origin whether x's client may request
-// x's target. One snapshot answers for the whole exchange.
+// x's target, or the operator, where there is an override for that origin: then
+// robots.txt is neither asked for nor waited for. One snapshot answers for the
+// whole exchange.
 func (p *Proxy) decide(x *exchange) error { return p.decideTarget(x, x.target) }
 
 func (p *Proxy) decideTarget(x *exchange, target string) error {
 	if target == robotsTxt {
 		x.entry.Decision = policy.Decision{Allowed: true, Reason: policy.ReasonRobotsTxt}
+		return nil
+	}
+	if p.overridden(x.origin, x.entry, target) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(x.in.Context(), p.Wait)
@@ -32,4 +39,18 @@ func (p *Proxy) decideTarget(x *exchange, target string) error {
 	x.entry.Snapshot = &s
 	x.entry.Decision = s.Decide(x.entry.Tokens, target)
 	return nil
+}
+
+// overridden makes the decision where an override does, and tells whether one
+// did. No check of another stage is left out for it.
+func (p *Proxy) overridden(o origin.Origin, e *audit.Entry, target string) bool {
+	if p.Overrides == nil {
+		return false
+	}
+	r := p.Overrides.Find(o, time.Now())
+	if r == nil {
+		return false
+	}
+	e.Decision = r.Decide(e.Tokens, target)
+	return true
 }

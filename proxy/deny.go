@@ -33,10 +33,14 @@ func (p *Proxy) failed(x *exchange, err error) *http.Response {
 	return p.answer(x, pr)
 }
 
-// denialOf puts a decision into the terms of an answer. One that rests on
-// nothing that is known here is a denial like any other, and does not pass for
+// denialOf puts a decision into the terms of an answer. One of the operator,
+// though by a rule of a file, is the operator's and not that of the site. One
+// that rests on nothing that is known here is a denial like any other, and does not pass for
 // the word of the site's owner.
 func denialOf(e *audit.Entry) *problem {
+	if e.Decision.Override != nil {
+		return &problem{kind: kindOverride, cause: errors.New(e.Decision.String())}
+	}
 	switch e.Decision.Reason {
 	case policy.ReasonRule:
 		return &problem{kind: kindDisallowed, cause: errors.New(e.Decision.String())}
@@ -88,7 +92,7 @@ func unreachable(e *audit.Entry) *problem {
 func (p *Proxy) answer(x *exchange, pr *problem) *http.Response {
 	x.entry.Reason = pr.kind.name
 	x.entry.Status = pr.kind.status
-	if pr.kind != kindDisallowed {
+	if pr.kind != kindDisallowed && pr.kind != kindOverride {
 		x.entry.Err = pr.Error()
 	}
 	e := p.explain(x.entry, pr)

@@ -41,6 +41,29 @@ type explanation struct {
 	Note     string   `json:"note,omitempty"`     // what else the reader should know
 	Remedy   string   `json:"remedy,omitempty"`   // what can be done
 	Retry    int      `json:"retry_in,omitempty"` // seconds
+
+	Override *overrideTold `json:"override,omitempty"` // nil where the operator did not decide
+}
+
+// overrideTold is an override as it is told. The texts are the operator's.
+type overrideTold struct {
+	For       string `json:"for"`            // origin or hosts
+	Action    string `json:"action"`         // "allow", "disallow", "unavailable" or "file"
+	File      string `json:"file,omitempty"` // name of the operator's robots.txt
+	Reason    string `json:"reason"`
+	Reference string `json:"reference,omitempty"`
+	Owner     string `json:"owner"`
+	Expires   string `json:"expires,omitempty"` // the last day, or a moment, RFC 3339 in UTC
+}
+
+func tell(o *policy.Override) *overrideTold {
+	if o == nil {
+		return nil
+	}
+	return &overrideTold{
+		For: shown(o.For), Action: o.Action.String(), File: shown(o.File),
+		Reason: shown(o.Reason), Reference: shown(o.Reference), Owner: shown(o.Owner), Expires: o.Until(),
+	}
 }
 
 // maxShown bounds the texts that come from a file or a client.
@@ -98,19 +121,25 @@ func (out *explanation) addDecision(e *audit.Entry) {
 	out.Agent = strings.ToLower(shown(asked(e)))
 	out.Group, out.Rule, out.Line, out.Form = shown(d.Group), shown(d.Rule()), d.Line, shown(d.Form)
 	out.Dialect = d.Dialect
+	out.Override = tell(d.Override)
+	if d.Override != nil && e.Channel == audit.Connect {
+		out.Note = tunnelNote
+	}
 	if s := e.Snapshot; s != nil {
 		out.Robots, out.Access = s.URL, s.Access.String()
 		if !s.Fetched.IsZero() {
 			out.Fetched = s.Fetched.UTC().Format(time.RFC3339)
 		}
 		if e.Channel == audit.Connect {
-			out.Note = "The tunnel is not read, so the origin as a whole was decided on, by the rules for its path /."
+			out.Note = tunnelNote
 		}
 		if !s.StaleSince.IsZero() {
 			out.Note = "The origin's robots.txt is unreachable since " + s.StaleSince.UTC().Format(time.RFC3339) + "; the last good copy is used on."
 		}
 	}
 }
+
+const tunnelNote = "The tunnel is not read, so the origin as a whole was decided on, by the rules for its path /."
 
 // asked is the product token that was decided for: the one whose group counted,
 // or, where it was the group for "*", the client's own.
@@ -124,6 +153,7 @@ func asked(e *audit.Entry) string {
 // remedies says what a reader can do, where there is something.
 var remedies = map[*kind]string{
 	kindDisallowed:    "The site's owner does not want this client to request this address. Leave it out, or ask the owner for permission.",
+	kindOverride:      "The operator of this proxy decided this in place of the site's robots.txt. Leave the address out, or ask whoever is named as the owner of the override.",
 	kindRestricted:    cautiousRemedy,
 	kindUnreachable:   "Try again later: heed asks for the robots.txt again by itself after a pause.",
 	kindRobotsPending: "Try again in a few seconds: the fetch goes on.",
@@ -215,6 +245,9 @@ func clean(s string) bool {
 // else: short ASCII, cause first.
 func phrase(e *explanation) string {
 	var facts []string
+	if e.Override != nil {
+		facts = append(facts, e.Override.Reason)
+	}
 	if e.Dialect != "" {
 		facts = append(facts, "dialect "+e.Dialect)
 	}
@@ -257,6 +290,15 @@ func robotsDecision(e *explanation, entry *audit.Entry) string {
 	}
 	add("form", e.Form)
 	add("dialect", e.Dialect)
+	if o := e.Override; o != nil {
+		add("override", o.For)
+		add("override-action", o.Action)
+		add("override-file", o.File)
+		add("override-reason", o.Reason)
+		add("override-reference", o.Reference)
+		add("override-owner", o.Owner)
+		add("override-expires", o.Expires)
+	}
 	add("robots", e.Robots)
 	add("id", e.ID)
 	return marshal(item)

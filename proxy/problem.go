@@ -29,6 +29,7 @@ type kind struct {
 
 var (
 	kindDisallowed     = &kind{"disallowed", 403, "http_request_denied", "Disallowed by robots.txt", false, false}
+	kindOverride       = &kind{"override", 403, "http_request_denied", "Disallowed by the operator of this proxy", false, false}
 	kindRestricted     = &kind{"robots-restricted", 403, "http_request_denied", "robots.txt itself is refused", false, false}
 	kindDenied         = &kind{"denied", 403, "http_request_denied", "Denied", false, false}
 	kindUnreachable    = &kind{"robots-unreachable", 503, "http_request_denied", "robots.txt is unreachable", false, false}

@@ -15,6 +15,7 @@ import (
 
 	"heed/internal/audit"
 	"heed/internal/origin"
+	"heed/internal/override"
 	"heed/policy"
 )
 
@@ -49,6 +50,7 @@ type Config struct {
 	Dial      Dialer
 	Authority Authority
 
+	Overrides   *override.Table                      // where the operator decides in place of robots.txt; nil: nowhere
 	Mode        func(o origin.Origin) (Mode, string) // what is done at CONNECT, and why if it is an exception; nil: Intercept
 	ConnectPort func(port string) bool               // ports that CONNECT may name; nil: any
 	AllowClient func(netip.Addr) bool                // who may use the proxy; nil: loopback alone

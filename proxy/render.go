@@ -107,12 +107,24 @@ func (e *explanation) Facts() []Fact {
 		{"Rule", line},
 		{"Met by", e.Form},
 		{"Dialect", e.Dialect},
+	}
+	if o := e.Override; o != nil {
+		all = append(all, []Fact{
+			{"Override", o.Action + " for " + o.For},
+			{"File", o.File},
+			{"Reason", o.Reason},
+			{"Reference", o.Reference},
+			{"Owner", o.Owner},
+			{"Expires", o.Expires},
+		}...)
+	}
+	all = append(all, []Fact{
 		{"robots.txt", e.Robots},
 		{"Access", e.Access},
 		{"Fetched", e.Fetched},
 		{"Decision id", e.ID},
 		{"Look it up", e.Instance},
-	}
+	}...)
 	known := all[:0]
 	for _, f := range all {
 		if f.Value != "" {

@@ -79,6 +79,9 @@ func (p *Proxy) whyURL(x *exchange, q url.Values) *http.Response {
 
 // foretell decides without an exchange.
 func (p *Proxy) foretell(ctx context.Context, o origin.Origin, e *audit.Entry) error {
+	if p.overridden(o, e, e.Target) {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, p.Wait)
 	defer cancel()
 	s, err := p.Policies.Snapshot(ctx, o)
@@ -93,7 +96,7 @@ func (p *Proxy) foretell(ctx context.Context, o origin.Origin, e *audit.Entry) e
 // was allowed.
 func problemOfEntry(e *audit.Entry) *problem {
 	switch k := kindNamed(e.Reason); {
-	case k != nil && k != kindDisallowed && k != kindUnreachable:
+	case k != nil && k != kindDisallowed && k != kindOverride && k != kindUnreachable:
 		return &problem{kind: k, cause: errors.New(e.Err)}
 	case e.Decision.Allowed || e.Verdict == audit.Answered:
 		return nil
@@ -144,7 +147,7 @@ func (p *Proxy) download(x *exchange, contentType, name string, body []byte) *ht
 
 // kinds are all ways to end, for looking one up by name.
 var kinds = []*kind{
-	kindDisallowed, kindRestricted, kindDenied, kindUnreachable, kindRobotsPending, kindClientRefused, kindPortRefused, kindTLSDenied,
+	kindDisallowed, kindOverride, kindRestricted, kindDenied, kindUnreachable, kindRobotsPending, kindClientRefused, kindPortRefused, kindTLSDenied,
 	kindBadRequest, kindURITooLong, kindNestedConnect, kindHeaderTooLarge, kindTransferCoding, kindVersion, kindLoop, kindInternal, kindOverload, kindNoSuchPage,
 	kindAddress, kindDNS, kindDNSTimeout, kindRefused, kindUnroutable, kindConnectTimeout, kindCertificate, kindTLSAlert,
 	kindTLS, kindAnswerTimeout, kindTerminated, kindBadAnswer, kindClientGone,

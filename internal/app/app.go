@@ -23,6 +23,7 @@ import (
 	"heed/internal/config"
 	"heed/internal/dial"
 	"heed/internal/metrics"
+	"heed/internal/override"
 	"heed/proxy"
 )
 
@@ -35,13 +36,14 @@ type Options struct {
 
 // App is a heed that listens. Make one with Start, then call Run once.
 type App struct {
-	log      zerolog.Logger
-	ca       *ca.CA
-	proxy    *proxy.Proxy
-	fetcher  *fetch.Fetcher
-	admin    *http.Server
-	ready    *admin.Readiness
-	shutdown time.Duration
+	log       zerolog.Logger
+	ca        *ca.CA
+	overrides *override.Table // nil: none
+	proxy     *proxy.Proxy
+	fetcher   *fetch.Fetcher
+	admin     *http.Server
+	ready     *admin.Readiness
+	shutdown  time.Duration
 
 	proxyListener net.Listener
 	adminListener net.Listener // nil when off
@@ -66,7 +68,11 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{log: o.Log, ca: authority, ready: new(admin.Readiness), shutdown: time.Duration(c.Timeouts.Shutdown)}
+	overrides, err := NewOverrides(c)
+	if err != nil {
+		return nil, err
+	}
+	a := &App{log: o.Log, ca: authority, overrides: overrides, ready: new(admin.Readiness), shutdown: time.Duration(c.Timeouts.Shutdown)}
 	if err := a.listen(ctx, c, dialer); err != nil {
 		return nil, err
 	}
@@ -75,6 +81,9 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 		Tunnels:       func() int { return a.proxy.Tunnels() },
 		RobotsOrigins: func() int { return a.fetcher.Stats().Origins },
 		RobotsBytes:   func() int64 { return a.fetcher.Stats().Octets },
+
+		Overrides:        overrides.Len,
+		OverridesExpired: func() int { return len(overrides.Expired(time.Now())) },
 	})
 	robots := fetcherConfig(c, dialer, roots, o.Version)
 	robots.Observe = m.Fetches()
@@ -161,6 +170,10 @@ func (a *App) Run(ctx context.Context) error {
 			return nil
 		})
 	}
+	g.Go(func() error {
+		a.overrides.Watch(running, a.expired)
+		return nil
+	})
 	a.ready.Set("")
 	g.Go(func() error {
 		<-running.Done()

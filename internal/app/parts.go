@@ -125,6 +125,7 @@ func userAgent(version, contact string) string {
 func proxyConfig(c config.Config, version string, a *App, d *dial.Dialer, roots *x509.CertPool, recent *audit.Recent, record func(*audit.Entry)) proxy.Config {
 	return proxy.Config{
 		Policies:    a.fetcher,
+		Overrides:   a.overrides,
 		Leaves:      ca.NewIssuer(a.ca, c.Limits.LeafCertificates),
 		Dial:        d.DialContext,
 		Authority:   proxy.Authority{PEM: a.ca.PEM(), DER: a.ca.DER(), Fingerprint: a.ca.Fingerprint()},

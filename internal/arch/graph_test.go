@@ -28,7 +28,7 @@ var graph = map[string]row{
 		modules: []string{"github.com/patrickmn/go-cache", "golang.org/x/text"},
 	},
 	"proxy": {
-		heed: []string{"policy", "internal/agent", "internal/audit", "internal/dial", "internal/origin"},
+		heed: []string{"policy", "internal/agent", "internal/audit", "internal/dial", "internal/origin", "internal/override"},
 		modules: []string{
 			"github.com/elazarl/goproxy",
 			"github.com/dunglas/httpsfv",
@@ -42,9 +42,9 @@ var graph = map[string]row{
 	"internal/agent": {heed: []string{"policy"}},
 	"internal/app": {
 		heed: []string{
-			"fetch", "proxy",
+			"fetch", "policy", "proxy",
 			"internal/admin", "internal/audit", "internal/ca", "internal/config",
-			"internal/dial", "internal/metrics", "internal/origin",
+			"internal/dial", "internal/metrics", "internal/origin", "internal/override",
 		},
 		modules: []string{"github.com/rs/zerolog", "golang.org/x/sync"},
 	},

@@ -78,7 +78,7 @@ type Entry struct {
 
 	Verdict  Verdict
 	Decision policy.Decision
-	Snapshot *policy.Snapshot // what Decision was made from; nil when robots.txt was not consulted
+	Snapshot *policy.Snapshot // what Decision was made from; nil when robots.txt was not consulted, as where there is an override
 	Reason   string           // why, as one of a bounded set: a problem's name ("disallowed", "dns-error") or "allowed"
 	Err      string           // the cause where something failed; empty otherwise
 

@@ -1,6 +1,10 @@
 package audit
 
-import "github.com/rs/zerolog"
+import (
+	"github.com/rs/zerolog"
+
+	"heed/policy"
+)
 
 // Log returns a sink that writes the canonical line of each exchange at level
 // info: fixed field names, one line, client data only in fields (the console
@@ -21,7 +25,8 @@ func Log(l zerolog.Logger) func(*Entry) {
 			Strs("tokens", tokens(e)).
 			Stringer("verdict", e.Verdict).
 			Str("reason", e.Reason)
-		if e.Snapshot != nil || e.Decision.Allowed {
+		override := e.Decision.Override
+		if e.Snapshot != nil || e.Decision.Allowed || override != nil {
 			ev.Str("rule", e.Decision.Rule()).Int("line", e.Decision.Line)
 		}
 		if e.Decision.Group != "" {
@@ -33,6 +38,9 @@ func Log(l zerolog.Logger) func(*Entry) {
 		if e.Decision.Dialect != "" {
 			ev.Str("dialect", e.Decision.Dialect)
 		}
+		if override != nil {
+			logOverride(ev, override)
+		}
 		ev.Int("status", e.Status).
 			Int64("bytes_in", e.BytesIn).
 			Int64("bytes_out", e.BytesOut).
@@ -43,6 +51,23 @@ func Log(l zerolog.Logger) func(*Entry) {
 			ev.Str("cause", e.Err)
 		}
 		ev.Msg("exchange")
+	}
+}
+
+// logOverride writes on whose word it was decided. What may be empty is left
+// out then.
+func logOverride(ev *zerolog.Event, o *policy.Override) {
+	ev.Str("override", o.For).Stringer("override_action", o.Action)
+	if o.File != "" {
+		ev.Str("override_file", o.File)
+	}
+	ev.Str("override_reason", o.Reason)
+	if o.Reference != "" {
+		ev.Str("override_reference", o.Reference)
+	}
+	ev.Str("override_owner", o.Owner)
+	if until := o.Until(); until != "" {
+		ev.Str("override_expires", until)
 	}
 }
 

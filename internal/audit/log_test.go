@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -43,6 +44,23 @@ func TestLogLineOfAnExchangeWithoutDecision(t *testing.T) {
 	}
 	if got := fields["tokens"].([]any); len(got) != 1 || got[0] != "*" {
 		t.Errorf("tokens are %v, want * alone", got)
+	}
+}
+
+func TestLogLineTellsOnWhoseWordItWasDecided(t *testing.T) {
+	e := &Entry{Reason: "override", Status: 403}
+	e.Decision = policy.Decision{Reason: policy.ReasonOverride, Override: &policy.Override{For: "*.a.example", Reason: "they asked", Owner: "lab admin"}}
+	want := `"reason":"override","rule":"","line":0,"override":"*.a.example","override_action":"disallow","override_reason":"they asked","override_owner":"lab admin","status":403,`
+	if got := line(t, e); !strings.Contains(got, want) {
+		t.Errorf("the line is\n%s, want in it\n%s", got, want)
+	}
+	e.Decision.Override = &policy.Override{
+		For: "https://a.example", Action: policy.UseOperatorsRules, File: "a-robots.txt", Reason: "agreed", Reference: "ticket 4711", Owner: "lab admin",
+		Expires: time.Date(2027, 4, 1, 0, 0, 0, 0, time.UTC),
+	}
+	want = `"override":"https://a.example","override_action":"file","override_file":"a-robots.txt","override_reason":"agreed","override_reference":"ticket 4711","override_owner":"lab admin","override_expires":"2027-03-31",`
+	if got := line(t, e); !strings.Contains(got, want) {
+		t.Errorf("the line is\n%s, want in it\n%s", got, want)
 	}
 }
 

@@ -66,7 +66,13 @@ func why(e *Entry) string {
 		if e.Decision.Dialect != "" {
 			why += " as " + e.Decision.Dialect + " reads it"
 		}
+		if o := e.Decision.Override; o != nil {
+			why += " of the operator's " + printable(o.File)
+		}
 		return why
+	}
+	if o := e.Decision.Override; o != nil {
+		return "by the operator: " + printable(o.Reason)
 	}
 	return e.Reason
 }

@@ -49,6 +49,21 @@ heed: 1 of the forwarded got no whole answer from their origin
 	}
 }
 
+func TestSummaryTellsTheOperatorsWordFromTheSites(t *testing.T) {
+	s := NewSummary()
+	e := byRule("https://a.example", "/x", 2)
+	e.Decision.Override = &policy.Override{Action: policy.UseOperatorsRules, File: "our-robots.txt"}
+	s.Record(e)
+	s.Record(&Entry{Origin: "https://b.example", Reason: "override", Decision: policy.Decision{Reason: policy.ReasonOverride, Override: &policy.Override{Reason: "they asked"}}})
+	want := `heed: 2 requests, 0 forwarded, 2 denied
+  1  https://a.example  Disallow: /x (line 2) of the operator's our-robots.txt
+  1  https://b.example  by the operator: they asked
+`
+	if got := written(t, s); got != want {
+		t.Errorf("the summary is\n%s, want\n%s", got, want)
+	}
+}
+
 func TestSummaryNamesTheDialectThatDenied(t *testing.T) {
 	s := NewSummary()
 	s.Record(byRule("https://a.example", "/x", 2))

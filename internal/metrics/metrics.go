@@ -26,6 +26,7 @@ type Metrics struct {
 	robotsWait prometheus.Histogram     // seconds
 	received   prometheus.Counter       // octets
 	sent       prometheus.Counter       // octets
+	overrides  *prometheus.CounterVec   // action
 
 	fetches       *prometheus.CounterVec // access
 	fetchRequests prometheus.Counter
@@ -39,6 +40,9 @@ type Gauges struct {
 	Tunnels       func() int
 	RobotsOrigins func() int
 	RobotsBytes   func() int64
+
+	Overrides        func() int // expired ones included
+	OverridesExpired func() int
 }
 
 // New returns the metrics of one heed, in a registry of its own.
@@ -54,6 +58,7 @@ func New(version string, g Gauges) *Metrics {
 		robotsWait:    histogram("exchange_robots_wait_seconds", "Time that an exchange waited for robots.txt."),
 		received:      counter("exchange_received_bytes_total", "Body octets received from clients."),
 		sent:          counter("exchange_sent_bytes_total", "Body octets sent to clients."),
+		overrides:     counters("overrides_used_total", "Exchanges that the operator's word decided in place of a robots.txt.", "action"),
 		fetches:       counters("robots_fetches_total", "Fetches of a robots.txt, by access result (RFC 9309 section 2.3.1).", "access"),
 		fetchRequests: counter("robots_fetch_requests_total", "Requests sent for a robots.txt, redirects and retries included."),
 		fetchDuration: histogram("robots_fetch_duration_seconds", "Time that a fetch of a robots.txt took."),
@@ -66,11 +71,13 @@ func New(version string, g Gauges) *Metrics {
 	})
 	build.Set(1)
 	m.registry.MustRegister(build,
-		m.exchanges, m.duration, m.robotsWait, m.received, m.sent,
+		m.exchanges, m.duration, m.robotsWait, m.received, m.sent, m.overrides,
 		m.fetches, m.fetchRequests, m.fetchDuration, m.joined, m.evicted,
 		gauge("tunnels_open", "Connections taken over by CONNECT or a WebSocket.", func() float64 { return float64(g.Tunnels()) }),
 		gauge("robots_origins", "Origins whose robots.txt is remembered.", func() float64 { return float64(g.RobotsOrigins()) }),
 		gauge("robots_memory_bytes", "Memory that remembered robots.txt files take, approximately.", func() float64 { return float64(g.RobotsBytes()) }),
+		gauge("overrides_configured", "Overrides in the configuration.", func() float64 { return float64(g.Overrides()) }),
+		gauge("overrides_expired", "Overrides in the configuration that have expired and have no effect.", func() float64 { return float64(g.OverridesExpired()) }),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
@@ -104,6 +111,9 @@ func (m *Metrics) Exchange(e *audit.Entry) {
 	m.duration.WithLabelValues(verdict).Observe(e.Duration.Seconds())
 	if e.Snapshot != nil {
 		m.robotsWait.Observe(e.RobotsWait.Seconds())
+	}
+	if o := e.Decision.Override; o != nil {
+		m.overrides.WithLabelValues(o.Action.String()).Inc()
 	}
 	m.received.Add(float64(e.BytesIn))
 	m.sent.Add(float64(e.BytesOut))

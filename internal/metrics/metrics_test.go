@@ -19,6 +19,9 @@ func newMetrics() *Metrics {
 		Tunnels:       func() int { return 4 },
 		RobotsOrigins: func() int { return 5 },
 		RobotsBytes:   func() int64 { return 6 },
+
+		Overrides:        func() int { return 8 },
+		OverridesExpired: func() int { return 2 },
 	})
 }
 
@@ -38,6 +41,8 @@ func TestExchangesAndFetchesAreCounted(t *testing.T) {
 	m := newMetrics()
 	m.Exchange(&audit.Entry{Reason: "disallowed", BytesIn: 1, BytesOut: 20, Snapshot: new(policy.Snapshot)})
 	m.Exchange(&audit.Entry{Verdict: audit.Forwarded, Reason: "allowed", Channel: audit.Intercepted, BytesOut: 3})
+	m.Exchange(&audit.Entry{Reason: "override", Decision: policy.Decision{Override: &policy.Override{Action: policy.DisallowOrigin}}})
+	m.Exchange(&audit.Entry{Verdict: audit.Forwarded, Reason: "allowed", Decision: policy.Decision{Allowed: true, Override: &policy.Override{Action: policy.UseOperatorsRules}}})
 	o := m.Fetches()
 	o.Fetched(fetch.Event{Snapshot: &policy.Snapshot{Access: policy.Unavailable}, Requests: 3, Duration: time.Second})
 	o.Joined(origin.Origin{})
@@ -56,6 +61,10 @@ func TestExchangesAndFetchesAreCounted(t *testing.T) {
 		`heed_robots_fetch_requests_total 3`,
 		`heed_robots_fetch_joined_total 1`,
 		`heed_robots_evicted_total 7`,
+		`heed_overrides_used_total{action="disallow"} 1`,
+		`heed_overrides_used_total{action="file"} 1`,
+		`heed_overrides_configured 8`,
+		`heed_overrides_expired 2`,
 		`heed_tunnels_open 4`,
 		`heed_robots_origins 5`,
 		`heed_robots_memory_bytes 6`,

@@ -57,7 +57,7 @@ var graph = map[string]row{
 	"internal/cli": {
 		heed: []string{
 			"policy", "policy/lint",
-			"internal/agent", "internal/app", "internal/audit", "internal/ca", "internal/config", "internal/origin",
+			"internal/agent", "internal/app", "internal/audit", "internal/ca", "internal/config", "internal/origin", "internal/override",
 		},
 		modules: []string{
 			"github.com/alecthomas/kong",

@@ -100,6 +100,9 @@ func (a answer) String() string {
 	if a.fetched && a.dialect != policy.RFC9309 {
 		fmt.Fprintf(&b, "  outcome %s\n", a.outcome)
 	}
+	if o := d.Override; o != nil && o.Reference != "" {
+		fmt.Fprintf(&b, "  record  %s\n", visible(o.Reference))
+	}
 	fmt.Fprintf(&b, "  robots  %s\n", strings.Join(a.source(), ", "))
 	return b.String()
 }
@@ -107,6 +110,9 @@ func (a answer) String() string {
 // source describes the robots.txt that was asked.
 func (a answer) source() []string {
 	s := a.snapshot
+	if s == nil {
+		return []string{"not asked, since there is an override; --no-overrides asks it"}
+	}
 	parts := []string{s.URL}
 	for _, hop := range s.Hops {
 		parts = append(parts, "redirected to "+visible(hop))

@@ -44,8 +44,22 @@ type answerData struct {
 	Fetched   *time.Time `json:"fetched,omitempty"`
 	Expires   *time.Time `json:"expires,omitempty"` // up to when heed takes its copy for fresh
 	Truncated bool       `json:"truncated,omitempty"`
-	Explained string     `json:"explained,omitempty"`
-	Error     string     `json:"error,omitempty"`
+
+	Override *overrideData `json:"override,omitempty"` // the record by which the operator decided
+
+	Explained string `json:"explained,omitempty"`
+	Error     string `json:"error,omitempty"`
+}
+
+// overrideData is an override as JSON, as a problem of the proxy has it.
+type overrideData struct {
+	For       string `json:"for"`
+	Action    string `json:"action"`
+	File      string `json:"file,omitempty"`
+	Reason    string `json:"reason"`
+	Reference string `json:"reference,omitempty"`
+	Owner     string `json:"owner"`
+	Expires   string `json:"expires,omitempty"`
 }
 
 func (a answer) data() answerData {
@@ -68,6 +82,9 @@ func (a answer) data() answerData {
 	data.Rule, data.Line, data.Pattern, data.Path, data.Form = d.Rule(), d.Line, d.Pattern, d.Path(), d.Form
 	if d.Dialect != "" && d.Dialect != a.dialect.Name() {
 		data.DecidedBy = d.Dialect
+	}
+	if o := d.Override; o != nil {
+		data.Override = &overrideData{o.For, o.Action.String(), o.File, o.Reason, o.Reference, o.Owner, o.Until()}
 	}
 	if a.rules != nil {
 		data.contents(a)

@@ -15,7 +15,9 @@ import (
 
 	"heed/internal/agent"
 	"heed/internal/app"
+	"heed/internal/config"
 	"heed/internal/origin"
+	"heed/internal/override"
 	"heed/policy"
 )
 
@@ -28,25 +30,26 @@ const (
 type checkCmd struct {
 	fileFlag
 	upstreamFlags
-	Agent     []string `placeholder:"TOKEN" sep:"none" xor:"who" help:"Product token of the crawler, such as ExampleBot; repeated: each must be allowed. '*' is any other crawler."`
-	UserAgent string   `placeholder:"FIELD" xor:"who" help:"Take the product tokens from a User-Agent field."`
-	Robots    string   `placeholder:"FILE" help:"Read robots.txt from FILE (- is standard input) instead of fetching it."`
-	Dialect   string   `placeholder:"NAME" help:"Answer as NAME reads robots.txt: rfc9309, google, robotstxt, apetest, rerp or koster-1996; all compares them."`
-	Sitemaps  bool     `help:"List the sitemaps of robots.txt with their lines, instead of asking for URLs."`
-	JSON      bool     `help:"Print a JSON object a line, one for each URL, and for each dialect if all are asked; with --sitemaps one for each sitemap."`
-	JSONL     bool     `name:"jsonl" help:"Answer queries in JSON lines on standard input; see above."`
-	URL       []string `arg:"" optional:"" name:"url" help:"URLs to check; with --robots also paths, such as /private/."`
+	Agent       []string `placeholder:"TOKEN" sep:"none" xor:"who" help:"Product token of the crawler, such as ExampleBot; repeated: each must be allowed. '*' is any other crawler."`
+	UserAgent   string   `placeholder:"FIELD" xor:"who" help:"Take the product tokens from a User-Agent field."`
+	Robots      string   `placeholder:"FILE" help:"Read robots.txt from FILE (- is standard input) instead of fetching it."`
+	Dialect     string   `placeholder:"NAME" help:"Answer as NAME reads robots.txt: rfc9309, google, robotstxt, apetest, rerp or koster-1996; all compares them."`
+	NoOverrides bool     `name:"no-overrides" help:"Leave out the overrides of the configuration: answer as robots.txt has it."`
+	Sitemaps    bool     `help:"List the sitemaps of robots.txt with their lines, instead of asking for URLs."`
+	JSON        bool     `help:"Print a JSON object a line, one for each URL, and for each dialect if all are asked; with --sitemaps one for each sitemap."`
+	JSONL       bool     `name:"jsonl" help:"Answer queries in JSON lines on standard input; see above."`
+	URL         []string `arg:"" optional:"" name:"url" help:"URLs to check; with --robots also paths, such as /private/."`
 }
 
 // Help is the end of heed check --help.
 func (c *checkCmd) Help() string {
-	return `The answer is what heed's proxy would do: the URL is tested as written and in the other forms that servers take it for (/./x, //x, /%2e/x); a form that met a rule is shown.
+	return `The answer is what heed's proxy would do: the URL is tested as written and in the other forms that servers take it for (/./x, //x, /%2e/x); a form that met a rule is shown. Where the configuration has an override for the origin, that decides, its record is shown, and robots.txt is not fetched; --no-overrides leaves them out, and so do --robots and --dialect.
 
 --dialect NAME answers as another parser or document reads the file: google, robotstxt (Ruby, Crystal), apetest and rerp (Python), koster-1996 (the draft of that year). Its reading alone is asked, without the other forms, and what it makes of the status of a fetched robots.txt counts: 403 disallows everything for rerp, and where it has no word on a status the answer is left to its user. rerp looks for names in the whole field that --user-agent gives. rfc9309 is the default without the caution of the configuration. --dialect all prints a table of all, and whether they agree.
 
 --sitemaps lists every Sitemap record of the robots.txt of each URL, or of --robots FILE, and marks those that are no whole http or https URL. No agent is needed.
 
---json gives for each URL: url, verdict, allowed, reason; agent (whose group decided), group, group_line, group_names; rule, line, pattern, path, form; dialect, decided_by (another that a cautious proxy heeds), outcome (follow-rules, allow-all, disallow-all, defer or leave-open), lifetime_seconds and lifetime_by_expires (how long the dialect uses a copy, and whether an Expires field comes before that); agents (asked for); crawl_delay in seconds and records (of the group that applies), sitemaps; robots, source_url, hops, response_code, access, fetched, expires; explained, error. The body is in heed lint --json.
+--json gives for each URL: url, verdict, allowed, reason; agent (whose group decided), group, group_line, group_names; rule, line, pattern, path, form; dialect, decided_by (another that a cautious proxy heeds), outcome (follow-rules, allow-all, disallow-all, defer or leave-open), lifetime_seconds and lifetime_by_expires (how long the dialect uses a copy, and whether an Expires field comes before that); agents (asked for); crawl_delay in seconds and records (of the group that applies), sitemaps; robots, source_url, hops, response_code, access, fetched, expires; override (for, action, file, reason, reference, owner, expires); explained, error. The body is in heed lint --json.
 
 --jsonl reads lines {"robots_b64": …, "agents": […], "url": …} and writes a line {"allowed": true, "line": 3} for each, in their order: the groups of all agents are combined, line is 0 where no rule matched, and the URL is compared by RFC 9309 alone, or as the --dialect compares it. "agent" may stand for "agents" with one token; "agents_b64", "agent_b64" and "url_b64" take base64 of octets that are not UTF-8. A line that cannot be read is answered by {"error": …}.
 
@@ -145,9 +148,10 @@ const tokenOctets = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456
 type source struct {
 	// get finds the robots.txt for an origin. The zero origin stands for a URL
 	// that is only a path.
-	get     func(ctx context.Context, o origin.Origin) (*policy.Snapshot, error)
-	fetches bool
-	limit   int // octets read of a file
+	get       func(ctx context.Context, o origin.Origin) (*policy.Snapshot, error)
+	fetches   bool
+	limit     int             // octets read of a file
+	overrides *override.Table // those that come before it; nil: none
 }
 
 // source returns where robots.txt comes from and what to call when no more is
@@ -159,6 +163,10 @@ func (c *checkCmd) source(command *kong.Context, stdin io.Reader) (source, func(
 	}
 	limit := int(cfg.Robots.Limit)
 	if c.Robots == "" {
+		overrides, err := c.overrides(cfg)
+		if err != nil {
+			return source{}, nil, err
+		}
 		fetcher, err := app.NewBodyFetcher(cfg, thisBuild().Version)
 		if err != nil {
 			return source{}, nil, err
@@ -173,7 +181,7 @@ func (c *checkCmd) source(command *kong.Context, stdin io.Reader) (source, func(
 			}
 			return &s, nil
 		}
-		return source{get: get, fetches: true, limit: limit}, fetcher.Close, nil
+		return source{get: get, fetches: true, limit: limit, overrides: overrides}, fetcher.Close, nil
 	}
 	body, err := readRobots(c.Robots, stdin, limit)
 	if err != nil {
@@ -183,6 +191,14 @@ func (c *checkCmd) source(command *kong.Context, stdin io.Reader) (source, func(
 	s := &policy.Snapshot{URL: c.Robots, Rules: rules, Size: len(body), Truncated: rules.Truncated(), Body: body, Cautious: cfg.Policy.Cautious}
 	get := func(context.Context, origin.Origin) (*policy.Snapshot, error) { return s, nil }
 	return source{get: get, limit: limit}, func() {}, nil
+}
+
+// overrides returns the overrides that come before robots.txt.
+func (c *checkCmd) overrides(cfg config.Config) (*override.Table, error) {
+	if c.NoOverrides || c.Dialect != "" || c.Sitemaps {
+		return nil, nil
+	}
+	return app.NewOverrides(cfg)
 }
 
 // readRobots reads one octet more than the limit, by which Compile sees that

@@ -2,8 +2,13 @@ package cli
 
 import (
 	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
 
 	"github.com/alecthomas/kong"
+
+	"heed/internal/config"
 )
 
 type configCmd struct {
@@ -26,21 +31,59 @@ type configCheckCmd struct{ configFlags }
 
 // Help is the end of heed config check --help.
 func (c *configCheckCmd) Help() string {
-	return `Flags and HEED_ variables count, as they do for heed serve.
+	return `Flags and HEED_ variables count, as they do for heed serve. Overrides are listed; one that has expired is warned of and is no fault.
 
 Exit status: 0 nothing is wrong, 1 something is, 2 a command line that cannot be read.`
 }
 
 func (c *configCheckCmd) Run(command *kong.Context, std streams) error {
-	if _, err := load(command); err != nil {
+	cfg, err := load(command)
+	if err != nil {
 		return err
 	}
 	name := c.Config
 	if name == "" {
 		name = "the configuration (no file was given)"
 	}
-	_, err := fmt.Fprintf(std.out, "%s: nothing is wrong\n", name)
-	return err
+	now, found := time.Now(), "nothing is wrong"
+	if n := warn(std.err, cfg, now); n > 0 {
+		found = fmt.Sprintf("no faults, warnings: %d", n)
+	}
+	if _, err := fmt.Fprintf(std.out, "%s: %s\n", name, found); err != nil {
+		return err
+	}
+	return printOverrides(std.out, cfg.Overrides, now)
+}
+
+// warn says what in a configuration is no fault but cannot be meant, and how
+// much there is of that.
+func warn(w io.Writer, cfg config.Config, now time.Time) int {
+	all := cfg.Warnings(now)
+	for _, text := range all {
+		fmt.Fprintf(w, "heed: warning: %s\n", text)
+	}
+	return len(all)
+}
+
+// printOverrides lists the overrides, a line each: what they are for, what is
+// done, up to when, by whom and why.
+func printOverrides(w io.Writer, all []config.Override, now time.Time) error {
+	if len(all) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w, "overrides")
+	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	for _, o := range all {
+		until := "for ever"
+		switch {
+		case o.Expired(now):
+			until = "expired " + o.Expires.String()
+		case o.Expires != 0:
+			until = "until " + o.Expires.String()
+		}
+		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\n", o.For(), o.Action, until, o.Owner, o.Reason)
+	}
+	return table.Flush()
 }
 
 type configPrintCmd struct{ configFlags }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
+	"heed/internal/override"
 	"heed/policy"
 )
 
@@ -48,6 +50,9 @@ type reading struct {
 // ask answers for one URL, as each of the dialects in their order.
 func (k *asker) ask(ctx context.Context, url string) []answer {
 	o, target, err := splitURL(url)
+	if r := k.source.overrides.Find(o, time.Now()); err == nil && r != nil {
+		return []answer{k.overridden(url, r, target)}
+	}
 	var s *policy.Snapshot
 	if err == nil {
 		s, err = k.source.get(ctx, o)
@@ -72,6 +77,23 @@ func (k *asker) ask(ctx context.Context, url string) []answer {
 		}
 	}
 	return answers
+}
+
+// overridden answers as the operator has it, of which no robots.txt is asked.
+func (k *asker) overridden(url string, r *override.Record, target string) answer {
+	a := answer{URL: url, asked: k.who.Main, fetched: true, rules: r.Rules, decision: r.Decide(k.who, target)}
+	if a.decision.Dialect == "" {
+		a.decider = a.decision.Token
+	}
+	switch r.Action {
+	case policy.AllowOrigin, policy.HoldUnavailable:
+		a.outcome = policy.AllowAll
+	case policy.UseOperatorsRules:
+		a.outcome = policy.FollowRules
+	default:
+		a.outcome = policy.DisallowAll
+	}
+	return a
 }
 
 // answerAs answers as the dialect of a. For the default that is what the proxy

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/rs/zerolog"
@@ -85,6 +86,7 @@ func (c *runCmd) run(command *kong.Context, std streams) error {
 	if err != nil {
 		return err
 	}
+	warn(std.err, cfg, time.Now())
 	log, closeLog, err := runLog(c.Log, cfg.Log)
 	if err != nil {
 		return err

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"heed/internal/audit"
-	"heed/internal/origin"
 	"heed/policy"
 )
 
@@ -39,18 +37,4 @@ func (p *Proxy) decideTarget(x *exchange, target string) error {
 	x.entry.Snapshot = &s
 	x.entry.Decision = s.Decide(x.entry.Tokens, target)
 	return nil
-}
-
-// overridden makes the decision where an override does, and tells whether one
-// did. No check of another stage is left out for it.
-func (p *Proxy) overridden(o origin.Origin, e *audit.Entry, target string) bool {
-	if p.Overrides == nil {
-		return false
-	}
-	r := p.Overrides.Find(o, time.Now())
-	if r == nil {
-		return false
-	}
-	e.Decision = r.Decide(e.Tokens, target)
-	return true
 }

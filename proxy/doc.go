@@ -19,7 +19,8 @@
 //
 //	target.go    which origin and which target; malformed ones end here
 //	identify.go  who asks: address, product tokens
-//	decide.go    what the origin's robots.txt says, or the operator in its place
+//	decide.go    what the origin's robots.txt says
+//	override.go  or the operator in its place
 //	forward.go   to the origin and back; fields.go: what an intermediary removes and adds
 //	deny.go      the answer instead, explained (explain.go, render.go)
 //	record.go    one audit.Entry, always

@@ -45,27 +45,6 @@ type explanation struct {
 	Override *overrideTold `json:"override,omitempty"` // nil where the operator did not decide
 }
 
-// overrideTold is an override as it is told. The texts are the operator's.
-type overrideTold struct {
-	For       string `json:"for"`            // origin or hosts
-	Action    string `json:"action"`         // "allow", "disallow", "unavailable" or "file"
-	File      string `json:"file,omitempty"` // name of the operator's robots.txt
-	Reason    string `json:"reason"`
-	Reference string `json:"reference,omitempty"`
-	Owner     string `json:"owner"`
-	Expires   string `json:"expires,omitempty"` // the last day, or a moment, RFC 3339 in UTC
-}
-
-func tell(o *policy.Override) *overrideTold {
-	if o == nil {
-		return nil
-	}
-	return &overrideTold{
-		For: shown(o.For), Action: o.Action.String(), File: shown(o.File),
-		Reason: shown(o.Reason), Reference: shown(o.Reference), Owner: shown(o.Owner), Expires: o.Until(),
-	}
-}
-
 // maxShown bounds the texts that come from a file or a client.
 const maxShown = 512
 
@@ -290,15 +269,7 @@ func robotsDecision(e *explanation, entry *audit.Entry) string {
 	}
 	add("form", e.Form)
 	add("dialect", e.Dialect)
-	if o := e.Override; o != nil {
-		add("override", o.For)
-		add("override-action", o.Action)
-		add("override-file", o.File)
-		add("override-reason", o.Reason)
-		add("override-reference", o.Reference)
-		add("override-owner", o.Owner)
-		add("override-expires", o.Expires)
-	}
+	e.Override.params(add)
 	add("robots", e.Robots)
 	add("id", e.ID)
 	return marshal(item)

@@ -108,16 +108,7 @@ func (e *explanation) Facts() []Fact {
 		{"Met by", e.Form},
 		{"Dialect", e.Dialect},
 	}
-	if o := e.Override; o != nil {
-		all = append(all, []Fact{
-			{"Override", o.Action + " for " + o.For},
-			{"File", o.File},
-			{"Reason", o.Reason},
-			{"Reference", o.Reference},
-			{"Owner", o.Owner},
-			{"Expires", o.Expires},
-		}...)
-	}
+	all = append(all, e.Override.facts()...)
 	all = append(all, []Fact{
 		{"robots.txt", e.Robots},
 		{"Access", e.Access},

@@ -1,0 +1,73 @@
+package proxy
+
+import (
+	"time"
+
+	"heed/internal/audit"
+	"heed/internal/origin"
+	"heed/policy"
+)
+
+// overridden makes the decision where an override does, and tells whether one
+// did. No check of another stage is left out for it.
+func (p *Proxy) overridden(o origin.Origin, e *audit.Entry, target string) bool {
+	if p.Overrides == nil {
+		return false
+	}
+	r := p.Overrides.Find(o, time.Now())
+	if r == nil {
+		return false
+	}
+	e.Decision = r.Decide(e.Tokens, target)
+	return true
+}
+
+// overrideTold is an override as it is told. The texts are the operator's.
+type overrideTold struct {
+	For       string `json:"for"`            // origin or hosts
+	Action    string `json:"action"`         // "allow", "disallow", "unavailable" or "file"
+	File      string `json:"file,omitempty"` // name of the operator's robots.txt
+	Reason    string `json:"reason"`
+	Reference string `json:"reference,omitempty"`
+	Owner     string `json:"owner"`
+	Expires   string `json:"expires,omitempty"` // the last day, or a moment, RFC 3339 in UTC
+}
+
+func tell(o *policy.Override) *overrideTold {
+	if o == nil {
+		return nil
+	}
+	return &overrideTold{
+		For: shown(o.For), Action: o.Action.String(), File: shown(o.File),
+		Reason: shown(o.Reason), Reference: shown(o.Reference), Owner: shown(o.Owner), Expires: o.Until(),
+	}
+}
+
+// params gives add the parameters of Robots-Decision.
+func (o *overrideTold) params(add func(name, value string)) {
+	if o == nil {
+		return
+	}
+	add("override", o.For)
+	add("override-action", o.Action)
+	add("override-file", o.File)
+	add("override-reason", o.Reason)
+	add("override-reference", o.Reference)
+	add("override-owner", o.Owner)
+	add("override-expires", o.Expires)
+}
+
+// facts are the lines of a page.
+func (o *overrideTold) facts() []Fact {
+	if o == nil {
+		return nil
+	}
+	return []Fact{
+		{"Override", o.Action + " for " + o.For},
+		{"File", o.File},
+		{"Reason", o.Reason},
+		{"Reference", o.Reference},
+		{"Owner", o.Owner},
+		{"Expires", o.Expires},
+	}
+}

@@ -62,6 +62,8 @@ func (f *Fetcher) entryOf(o origin.Origin, r Record, now moment) *entry {
 	e := &entry{url: o.RobotsURL(), access: r.Access, status: status16(r.Status)}
 	m := more{hops: r.Hops}
 	switch {
+	case r.Access > policy.Unreachable:
+		return nil
 	case r.Access != policy.Unreachable:
 		f.recallGood(e, r, now, &m)
 	case r.Attempts == 0:

@@ -31,6 +31,8 @@ type Metrics struct {
 	fetches       *prometheus.CounterVec // access
 	fetchRequests prometheus.Counter
 	fetchDuration prometheus.Histogram // seconds
+	confirmed     prometheus.Counter
+	ahead         prometheus.Counter
 	joined        prometheus.Counter
 	evicted       prometheus.Counter
 }
@@ -62,6 +64,8 @@ func New(version string, g Gauges) *Metrics {
 		fetches:       counters("robots_fetches_total", "Fetches of a robots.txt, by access result (RFC 9309 section 2.3.1).", "access"),
 		fetchRequests: counter("robots_fetch_requests_total", "Requests sent for a robots.txt, redirects and retries included."),
 		fetchDuration: histogram("robots_fetch_duration_seconds", "Time that a fetch of a robots.txt took."),
+		confirmed:     counter("robots_confirmed_total", "Fetches that were answered by 304: the robots.txt is the same."),
+		ahead:         counter("robots_fetched_ahead_total", "Fetches made before what was known expired, which nobody waited for."),
 		joined:        counter("robots_fetch_joined_total", "Exchanges that joined a fetch already under way."),
 		evicted:       counter("robots_evicted_total", "Snapshots dropped to stay within the memory bound."),
 	}
@@ -72,7 +76,7 @@ func New(version string, g Gauges) *Metrics {
 	build.Set(1)
 	m.registry.MustRegister(build,
 		m.exchanges, m.duration, m.robotsWait, m.received, m.sent, m.overrides,
-		m.fetches, m.fetchRequests, m.fetchDuration, m.joined, m.evicted,
+		m.fetches, m.fetchRequests, m.fetchDuration, m.confirmed, m.ahead, m.joined, m.evicted,
 		gauge("tunnels_open", "Connections taken over by CONNECT or a WebSocket.", func() float64 { return float64(g.Tunnels()) }),
 		gauge("robots_origins", "Origins whose robots.txt is remembered.", func() float64 { return float64(g.RobotsOrigins()) }),
 		gauge("robots_memory_bytes", "Memory that remembered robots.txt files take, approximately.", func() float64 { return float64(g.RobotsBytes()) }),
@@ -125,6 +129,12 @@ func (m *Metrics) Fetches() fetch.Observer {
 		Fetched: func(e fetch.Event) {
 			if e.Snapshot != nil {
 				m.fetches.WithLabelValues(e.Snapshot.Access.String()).Inc()
+			}
+			if e.Confirmed {
+				m.confirmed.Inc()
+			}
+			if e.Ahead {
+				m.ahead.Inc()
 			}
 			m.fetchRequests.Add(float64(e.Requests))
 			m.fetchDuration.Observe(e.Duration.Seconds())

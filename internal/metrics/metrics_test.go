@@ -45,6 +45,7 @@ func TestExchangesAndFetchesAreCounted(t *testing.T) {
 	m.Exchange(&audit.Entry{Verdict: audit.Forwarded, Reason: "allowed", Decision: policy.Decision{Allowed: true, Override: &policy.Override{Action: policy.UseOperatorsRules}}})
 	o := m.Fetches()
 	o.Fetched(fetch.Event{Snapshot: &policy.Snapshot{Access: policy.Unavailable}, Requests: 3, Duration: time.Second})
+	o.Fetched(fetch.Event{Snapshot: &policy.Snapshot{Status: 304}, Requests: 1, Confirmed: true, Ahead: true})
 	o.Joined(origin.Origin{})
 	o.Evicted(7, 100)
 
@@ -58,7 +59,10 @@ func TestExchangesAndFetchesAreCounted(t *testing.T) {
 		`heed_exchange_sent_bytes_total 23`,
 		`heed_exchange_robots_wait_seconds_count 1`,
 		`heed_robots_fetches_total{access="unavailable"} 1`,
-		`heed_robots_fetch_requests_total 3`,
+		`heed_robots_fetches_total{access="successful"} 1`,
+		`heed_robots_fetch_requests_total 4`,
+		`heed_robots_confirmed_total 1`,
+		`heed_robots_fetched_ahead_total 1`,
 		`heed_robots_fetch_joined_total 1`,
 		`heed_robots_evicted_total 7`,
 		`heed_overrides_used_total{action="disallow"} 1`,

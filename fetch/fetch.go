@@ -327,6 +327,8 @@ func (f *Fetcher) obtain(fl *flight, o origin.Origin) policy.Snapshot {
 	remember := !ours(a.err) || fl.ahead && prev != nil
 	if remember {
 		f.memory.put(o, e)
+	}
+	if !ours(a.err) {
 		f.save(o, e, a.octets)
 	}
 	s := f.snapshotOf(e, now)

@@ -18,7 +18,7 @@ const (
 
 	// entryCost is what an entry takes besides its texts and its body: itself
 	// and its place in a map. Measured.
-	entryCost = 220
+	entryCost = 230
 
 	// moreCost and failureCost are what an entry takes that has more, and one
 	// whose origin failed.
@@ -153,9 +153,7 @@ func (s *shard) carry(kind int, key string) {
 // put remembers e, which nobody else has yet, in place of what was known of o.
 func (m *memory) put(o origin.Origin, e *entry) {
 	kind, key := place(o)
-	if kind == kindOther {
-		key = strings.Clone(key) // it may be part of a whole request
-	} else {
+	if kind != kindOther {
 		key = hostIn(e.url, key)
 	}
 	e.cost = int32(costOf(e))

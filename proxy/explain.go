@@ -112,6 +112,9 @@ func (out *explanation) addDecision(e *audit.Entry) {
 		if e.Channel == audit.Connect {
 			out.Note = tunnelNote
 		}
+		if s.Charset != "" && out.Note == "" {
+			out.Note = "The robots.txt was " + s.Charset + "."
+		}
 		if !s.StaleSince.IsZero() {
 			out.Note = "The origin's robots.txt is unreachable since " + s.StaleSince.UTC().Format(time.RFC3339) + "; the last good copy is used on."
 		}

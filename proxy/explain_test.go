@@ -402,3 +402,15 @@ func TestShown(t *testing.T) {
 		}
 	}
 }
+
+// TestACharsetOtherThanUTF8IsTold where a decision is explained, since rules in
+// another charset are easily misread.
+func TestACharsetOtherThanUTF8IsTold(t *testing.T) {
+	r := start(t)
+	s := rules("http://a.example", "User-agent: *\nDisallow: /x\n")
+	s.Charset = "decoded from windows-1252"
+	r.policies.set("http://a.example", s)
+	if got := r.why(t, url.Values{"url": {"http://a.example/x"}}); got["note"] != "The robots.txt was decoded from windows-1252." {
+		t.Errorf("%v", got)
+	}
+}

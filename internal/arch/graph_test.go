@@ -74,7 +74,10 @@ var graph = map[string]row{
 		heed:    []string{"policy", "internal/dial", "internal/origin"},
 		modules: []string{"github.com/goccy/go-yaml"},
 	},
-	"internal/dial": {heed: []string{"internal/origin"}, modules: []string{"code.dny.dev/ssrf"}},
+	"internal/dial": {
+		heed:    []string{"internal/origin"},
+		modules: []string{"code.dny.dev/ssrf", "github.com/hashicorp/golang-lru/v2", "golang.org/x/sync"},
+	},
 	"internal/metrics": {
 		heed:    []string{"fetch", "internal/audit", "internal/origin"},
 		modules: []string{"github.com/prometheus/client_golang"},

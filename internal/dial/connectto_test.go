@@ -1,6 +1,7 @@
 package dial
 
 import (
+	"net"
 	"net/netip"
 	"strings"
 	"testing"
@@ -113,13 +114,16 @@ func TestTheFirstRuleThatMatchesIsApplied(t *testing.T) {
 		{"an IPv6 host in another spelling", "2001:DB8:0::1", "80", "[2001:DB8:0::1]:82", ""},
 		{"any host", "z.example", "443", "127.0.0.1:8443", "127.0.0.1:8443"},
 	} {
-		target, named := d.redirect(r.host, r.port)
+		to, err := d.target(net.JoinHostPort(r.host, r.port))
+		if err != nil {
+			t.Fatal(err)
+		}
 		want := netip.AddrPort{}
 		if r.named != "" {
 			want = netip.MustParseAddrPort(r.named)
 		}
-		if target != r.target || named != want {
-			t.Errorf("%s: %s:%s goes to %s (named %s), want %s (named %s)", r.why, r.host, r.port, target, named, r.target, want)
+		if to.addr() != r.target || to.named != want || to.asked != r.host {
+			t.Errorf("%s: %s:%s goes to %+v, want %s (named %s)", r.why, r.host, r.port, to, r.target, want)
 		}
 	}
 }

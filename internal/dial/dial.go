@@ -1,10 +1,10 @@
 // Package dial opens heed's connections to the outside, and only to addresses
 // that were checked.
 //
-// A name is resolved by the net.Dialer, and the check is made in its Control
-// function, on the address that is about to be connected to. So a name that
-// resolves to another address a moment later (DNS rebinding), a redirect, and
-// an odd spelling of an address all meet the same check, on every connection.
+// The check is made in the Control function of a net.Dialer, on the address
+// that is about to be connected to. So a name that resolves to another address
+// a moment later (DNS rebinding), a redirect, and an odd spelling of an address
+// all meet the same check, on every connection.
 //
 // Three questions are asked of an address, in this order:
 //
@@ -20,6 +20,11 @@
 //
 // A refusal is a *ProhibitedError, which errors.As finds inside the
 // *net.OpError that DialContext returns.
+//
+// What a name resolves to is remembered for a minute, and asked for once
+// however many want it at the same time: Dialer.Lookup tells it, and the dial
+// that follows asks no resolver again. Several addresses are tried as RFC 8305
+// says, the families by turns.
 package dial
 
 import (
@@ -28,8 +33,8 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"code.dny.dev/ssrf"
@@ -72,7 +77,7 @@ type Dialer struct {
 	guard     *ssrf.Guardian
 	deny      atomic.Pointer[[]netip.AddrPort]
 	timeout   time.Duration
-	resolver  *net.Resolver
+	names     *names
 
 	// interfaces lists this machine's addresses; a field so that tests can
 	// give it some.
@@ -89,12 +94,12 @@ func New(c Config) (*Dialer, error) {
 	d := &Dialer{
 		guard:      guard,
 		timeout:    c.Timeout,
-		resolver:   c.Resolver,
 		interfaces: net.InterfaceAddrs,
 	}
 	if d.timeout <= 0 {
 		d.timeout = DefaultTimeout
 	}
+	d.names = newNames(c.Resolver, d.timeout)
 	for _, r := range c.ConnectTo {
 		if r, err = ParseConnectTo(r.String()); err != nil {
 			return nil, err
@@ -116,49 +121,71 @@ func (d *Dialer) SetDeny(own []netip.AddrPort) {
 }
 
 // DialContext connects to addr (host:port, an IPv6 address in brackets) on
-// "tcp", "tcp4" or "tcp6", as net.Dialer does: all the addresses of a name are
-// tried, IPv6 and IPv4 side by side (RFC 8305). Addresses that are refused are
-// passed over; if none is left the error holds a *ProhibitedError.
+// "tcp", "tcp4" or "tcp6": the addresses of a name are tried as RFC 8305 says,
+// those that Lookup returns. Addresses that are refused are passed over; if
+// none is left the error holds a *ProhibitedError.
 //
 // Where a ConnectTo rule matches addr, the connection goes to its target. The
 // caller keeps the name for the Host field and for TLS.
+//
+// An error is a *net.OpError as net.Dialer's are, with a *net.DNSError in it
+// where the name did not resolve, and the hooks of httptrace are called.
 func (d *Dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	if network != "tcp" && network != "tcp4" && network != "tcp6" {
 		return nil, fmt.Errorf("dialling %s: network %q is not tcp, tcp4 or tcp6", addr, network)
 	}
-	host, port, err := net.SplitHostPort(addr)
+	to, err := d.target(addr)
 	if err != nil {
 		return nil, fmt.Errorf("dialling: %w", err)
 	}
-	target, named := d.redirect(host, port)
-	nd := net.Dialer{
-		Timeout:  d.timeout,
-		Resolver: d.resolver,
-		Control: func(_, address string, _ syscall.RawConn) error {
-			return d.check(host, address, named)
-		},
-	}
-	return nd.DialContext(ctx, network, target)
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	return d.connect(ctx, network, to, func(address string) error {
+		return d.check(to.asked, address, to.named)
+	})
 }
 
-// redirect applies the first ConnectTo rule that matches. named is the address
-// when the operator named it in full, else the zero value.
-func (d *Dialer) redirect(host, port string) (target string, named netip.AddrPort) {
+// target is where a connection goes.
+type target struct {
+	asked      string // the host before any ConnectTo rule
+	host, port string
+	named      netip.AddrPort // the address when the operator named it in full, else the zero value
+}
+
+// target reads host:port and applies the first ConnectTo rule that matches.
+func (d *Dialer) target(addr string) (target, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return target{}, err
+	}
+	to := target{asked: host, host: host, port: port}
 	for _, r := range d.connectTo {
 		if !r.matches(host, port) {
 			continue
 		}
 		if r.ToPort != "" {
-			port = r.ToPort
+			to.port = r.ToPort
 		}
 		if r.ToHost == "" {
 			break
 		}
-		target = net.JoinHostPort(r.ToHost, port)
-		if literal, err := netip.ParseAddrPort(target); err == nil {
-			named = plain(literal)
+		to.host = r.ToHost
+		if literal, err := netip.ParseAddrPort(to.addr()); err == nil {
+			to.named = plain(literal)
 		}
-		return target, named
+		break
 	}
-	return net.JoinHostPort(host, port), netip.AddrPort{}
+	return to, nil
+}
+
+func (t target) addr() string { return net.JoinHostPort(t.host, t.port) }
+
+// literal returns the address that a host is, if it is one and no name. It
+// comes before ParseAddr, whose errors cost an allocation.
+func literal(host string) (netip.Addr, bool) {
+	if host == "" || host[len(host)-1] > '9' && strings.IndexByte(host, ':') < 0 {
+		return netip.Addr{}, false
+	}
+	addr, err := netip.ParseAddr(host)
+	return addr, err == nil
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-	"golang.org/x/net/dns/dnsmessage"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -148,62 +147,23 @@ func TestConnectToANameIsResolvedAndChecked(t *testing.T) {
 	mustReach(t, newDialer(t, Config{ConnectTo: rules, Allow: prefixes("127.0.0.0/8")}), "a.example:80")
 }
 
-// resolver answers every A question with the addresses that next returns.
-func resolver(t *testing.T, next func() []string) *net.Resolver {
-	t.Helper()
-	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		buf := make([]byte, 1500)
-		for {
-			n, from, err := pc.ReadFrom(buf)
-			if err != nil {
-				return
-			}
-			var m dnsmessage.Message
-			if m.Unpack(buf[:n]) != nil || len(m.Questions) != 1 {
-				continue
-			}
-			m.Response, m.RecursionAvailable, m.Additionals = true, true, nil
-			if q := m.Questions[0]; q.Type == dnsmessage.TypeA {
-				for _, s := range next() {
-					m.Answers = append(m.Answers, dnsmessage.Resource{
-						Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, TTL: 1},
-						Body:   &dnsmessage.AResource{A: netip.MustParseAddr(s).As4()},
-					})
-				}
-			}
-			if b, err := m.Pack(); err == nil {
-				_, _ = pc.WriteTo(b, from)
-			}
-		}
-	}()
-	t.Cleanup(func() { _ = pc.Close(); <-done })
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		var nd net.Dialer
-		return nd.DialContext(ctx, "udp", pc.LocalAddr().String())
-	}}
-}
-
 func TestANameThatMovesToAnotherAddressMeetsTheCheckAgain(t *testing.T) {
 	addr, accepted := listen(t, "127.0.0.1:0")
 	answer := atomic.Pointer[[]string]{}
 	answer.Store(&[]string{"127.0.0.1"})
 	d := newDialer(t, Config{
 		Allow:    prefixes("127.0.0.1/32"),
-		Resolver: resolver(t, func() []string { return *answer.Load() }),
+		Resolver: serveNames(t, func(string) []string { return *answer.Load() }).resolver(),
 	})
 	mustReach(t, d, "rebind.example:"+port(addr))
 	answer.Store(&[]string{"127.0.0.2"})
+	mustReach(t, d, "rebind.example:"+port(addr)) // by the answer that is remembered
+	age(d, "rebind.example", keepFound)
 	if e := mustRefuse(t, d, "rebind.example:"+port(addr)); e.Addr.Addr().String() != "127.0.0.2" {
 		t.Errorf("the error holds %+v", e)
 	}
-	if n := accepted.Load(); n != 1 {
-		t.Errorf("the listener saw %d connections, want 1", n)
+	if n := accepted.Load(); n != 2 {
+		t.Errorf("the listener saw %d connections, want 2", n)
 	}
 }
 
@@ -211,7 +171,7 @@ func TestRefusedAddressesOfANameArePassedOver(t *testing.T) {
 	addr, _ := listen(t, "127.0.0.1:0")
 	d := newDialer(t, Config{
 		Allow:    prefixes("127.0.0.1/32"),
-		Resolver: resolver(t, func() []string { return []string{"10.0.0.1", "169.254.169.254", "127.0.0.1"} }),
+		Resolver: serveNames(t, answers("10.0.0.1", "169.254.169.254", "127.0.0.1")).resolver(),
 	})
 	mustReach(t, d, "mixed.example:"+port(addr))
 }
@@ -241,6 +201,10 @@ func TestOnlyTCPIsDialled(t *testing.T) {
 		{"udp", "127.0.0.1:53", `dialling 127.0.0.1:53: network "udp" is not tcp, tcp4 or tcp6`},
 		{"unix", "/run/x", `dialling /run/x: network "unix" is not tcp, tcp4 or tcp6`},
 		{"tcp", "127.0.0.1", "dialling: address 127.0.0.1: missing port in address"},
+		{"tcp", "127.0.0.1:http", `dialling 127.0.0.1:http: port "http" is not a number below 65536`},
+		{"tcp", "127.0.0.1:65536", `dialling 127.0.0.1:65536: port "65536" is not a number below 65536`},
+		{"tcp6", "127.0.0.1:80", `dial tcp6: address 127.0.0.1: no address for tcp6`},
+		{"tcp", ":80", `dial tcp: lookup : no such host`},
 	} {
 		if _, err := d.DialContext(context.Background(), r.network, r.addr); err == nil || err.Error() != r.want {
 			t.Errorf("got %v, want %s", err, r.want)

@@ -76,7 +76,7 @@ var graph = map[string]row{
 	},
 	"internal/dial": {
 		heed:    []string{"internal/origin"},
-		modules: []string{"code.dny.dev/ssrf", "github.com/hashicorp/golang-lru/v2", "golang.org/x/sync"},
+		modules: []string{"code.dny.dev/ssrf", "github.com/dunglas/httpsfv", "github.com/hashicorp/golang-lru/v2", "golang.org/x/net", "golang.org/x/sync"},
 	},
 	"internal/metrics": {
 		heed:    []string{"fetch", "internal/audit", "internal/origin"},

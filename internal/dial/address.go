@@ -108,6 +108,9 @@ func newGuard(allow []netip.Prefix) (*ssrf.Guardian, error) {
 	), nil
 }
 
+// ownListener is why heed's own listeners are refused.
+const ownListener = "it is heed's own listener"
+
 // check is asked by the dialer about the address it is to connect to.
 func (d *Dialer) check(host, address string, named netip.AddrPort) error {
 	got, err := netip.ParseAddrPort(address)
@@ -116,7 +119,7 @@ func (d *Dialer) check(host, address string, named netip.AddrPort) error {
 	}
 	got = plain(got)
 	if d.own(got) {
-		return &ProhibitedError{Host: host, Addr: got, Why: "it is heed's own listener"}
+		return &ProhibitedError{Host: host, Addr: got, Why: ownListener}
 	}
 	if got == named {
 		return nil

@@ -25,13 +25,21 @@
 // however many want it at the same time: Dialer.Lookup tells it, and the dial
 // that follows asks no resolver again. Several addresses are tried as RFC 8305
 // says, the families by turns.
+//
+// With an upstream proxy (Config.Proxy) it is the proxy that connects, and that
+// resolves names. Then no address of a name is ever seen here, and the third
+// question cannot be asked: whoever runs the proxy must see to it. A literal
+// address is still judged, loopback and Config.Direct do not go through the
+// proxy, and heed's own listeners are refused in place of it, too.
 package dial
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -62,12 +70,28 @@ type Config struct {
 	// machine. Nil: none. SetDeny changes it later.
 	Deny []netip.AddrPort
 
-	// Timeout bounds a dial: name resolution and all the addresses tried.
+	// Timeout bounds a dial: name resolution and all the addresses tried, and
+	// what the upstream proxy takes for the same.
 	// Zero means DefaultTimeout.
 	Timeout time.Duration
 
 	// Resolver resolves names. Nil means net.DefaultResolver.
 	Resolver *net.Resolver
+
+	// Proxy is the upstream proxy that all connections go through, of the form
+	// that ParseProxy returns. Nil: none.
+	Proxy *url.URL
+
+	// Direct reports that a target, after any ConnectTo rule, is connected to
+	// without Proxy. Loopback always is. Nil: nothing else.
+	Direct func(host, port string) bool
+
+	// Roots verify the certificate of a Proxy that is https. Nil: the system's.
+	Roots *x509.CertPool
+
+	// Via is this proxy's pseudonym (RFC 9110 §7.6.3), which CONNECT carries to
+	// Proxy, so that a loop can be known by it. Empty: none is sent.
+	Via string
 }
 
 // Dialer connects to checked addresses. Make one with New. It is safe for
@@ -78,14 +102,16 @@ type Dialer struct {
 	deny      atomic.Pointer[[]netip.AddrPort]
 	timeout   time.Duration
 	names     *names
+	upstream  *upstream // nil: none
 
 	// interfaces lists this machine's addresses; a field so that tests can
 	// give it some.
 	interfaces func() ([]net.Addr, error)
 }
 
-// New returns a Dialer. The error names a ConnectTo rule that does not parse
-// or a range in Config.Allow that is none. It does no I/O.
+// New returns a Dialer. The error names a ConnectTo rule that does not parse,
+// a range in Config.Allow that is none, or what is wrong with Config.Proxy. It
+// does no I/O.
 func New(c Config) (*Dialer, error) {
 	guard, err := newGuard(c.Allow)
 	if err != nil {
@@ -100,6 +126,9 @@ func New(c Config) (*Dialer, error) {
 		d.timeout = DefaultTimeout
 	}
 	d.names = newNames(c.Resolver, d.timeout)
+	if d.upstream, err = newUpstream(c); err != nil {
+		return nil, err
+	}
 	for _, r := range c.ConnectTo {
 		if r, err = ParseConnectTo(r.String()); err != nil {
 			return nil, err
@@ -130,6 +159,10 @@ func (d *Dialer) SetDeny(own []netip.AddrPort) {
 //
 // An error is a *net.OpError as net.Dialer's are, with a *net.DNSError in it
 // where the name did not resolve, and the hooks of httptrace are called.
+//
+// Where the way leads through the upstream proxy, that makes the connection; an
+// error is a *ProxyError then, or for a literal address that is refused a
+// *ProhibitedError as ever. network is not looked at.
 func (d *Dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	if network != "tcp" && network != "tcp4" && network != "tcp6" {
 		return nil, fmt.Errorf("dialling %s: network %q is not tcp, tcp4 or tcp6", addr, network)
@@ -140,6 +173,9 @@ func (d *Dialer) DialContext(ctx context.Context, network, addr string) (net.Con
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
+	if d.through(to) {
+		return d.tunnel(ctx, to)
+	}
 	return d.connect(ctx, network, to, func(address string) error {
 		return d.check(to.asked, address, to.named)
 	})

@@ -37,7 +37,7 @@ const (
 // Lookup returns the addresses that a dial of addr (host:port) tries, in that
 // order, after any ConnectTo rule. It connects to none of them and judges none
 // of them: the check is made when a connection is. An address is returned as
-// it is.
+// it is. A name that the upstream proxy resolves has none, and no error.
 //
 // An answer is used for a minute, a failure for one to five seconds, and a
 // name that many ask for is resolved once, with a time of its own: a caller
@@ -50,6 +50,9 @@ func (d *Dialer) Lookup(ctx context.Context, addr string) ([]netip.Addr, error) 
 	}
 	if a, ok := literal(to.host); ok {
 		return []netip.Addr{a.Unmap()}, nil
+	}
+	if d.through(to) {
+		return nil, nil
 	}
 	a, err := d.names.get(ctx, to.host)
 	return a.addrs, err

@@ -144,6 +144,8 @@ var remedies = map[*kind]string{
 	kindTLSDenied:     "The operator of this proxy can change https.mode, or add an exception for this host.",
 	kindAddress:       "The operator of this proxy can open the range with allow_address.",
 	kindLoop:          "Check that heed's own proxy variables, or an upstream proxy, do not lead back to heed.",
+	kindProxy:         "The operator of this proxy can look after the one that it goes through (upstream.proxy), or except this host from it with upstream.direct.",
+	kindProxyTimeout:  "Try again later. The operator of this proxy can look after the one that it goes through (upstream.proxy).",
 	kindCertificate:   "If the origin uses a private CA, the operator of this proxy can add it with upstream.roots or SSL_CERT_FILE.",
 }
 

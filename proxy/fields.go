@@ -44,7 +44,7 @@ func (p *Proxy) addVia(h http.Header, major, minor int) {
 		version = "1.0"
 	}
 	via := h["Via"]
-	h["Via"] = append(via[:len(via):len(via)], version+" "+p.via)
+	h["Via"] = append(via[:len(via):len(via)], version+" "+p.Via)
 }
 
 // wantsTrailers reports whether the client takes trailers, the one word of TE

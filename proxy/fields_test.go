@@ -62,10 +62,10 @@ func TestViaIsAddedBothWays(t *testing.T) {
 		resp := c.do(t, "GET", "/", nil, "Via: 1.0 near-the-client")
 		whole(t, resp)
 		sent, got := <-via, resp.Header["Via"]
-		if len(sent) != 2 || sent[0] != "1.0 near-the-client" || !strings.HasSuffix(sent[1], " "+r.proxy.via) {
+		if len(sent) != 2 || sent[0] != "1.0 near-the-client" || !strings.HasSuffix(sent[1], " "+r.proxy.Via) {
 			t.Errorf("the origin got Via: %q", sent)
 		}
-		if len(got) != 2 || got[0] != "1.1 near-the-origin" || !strings.HasSuffix(got[1], " "+r.proxy.via) {
+		if len(got) != 2 || got[0] != "1.1 near-the-origin" || !strings.HasSuffix(got[1], " "+r.proxy.Via) {
 			t.Errorf("the client got Via: %q", got)
 		}
 	})
@@ -109,18 +109,18 @@ func TestFormsOfAnHTTP10Client(t *testing.T) {
 func TestLoopIsDetected(t *testing.T) {
 	r, other := start(t), start(t)
 	o := newOrigin(t, func(http.ResponseWriter, *http.Request) {})
-	a := r.get(t, o+"/", "Via: 1.0 fred, 1.1 "+r.proxy.via+" (heed)")
+	a := r.get(t, o+"/", "Via: 1.0 fred, 1.1 "+r.proxy.Via+" (heed)")
 	if a.StatusCode != 508 || !strings.Contains(a.Header.Get("Proxy-Status"), "error=proxy_loop_detected") {
 		t.Errorf("its own Via: %s, Proxy-Status: %q", a.Status, a.Header.Get("Proxy-Status"))
 	}
 	if e := r.entry(t); e.Reason != "loop" {
 		t.Errorf("recorded as %s", e.Reason)
 	}
-	if a := r.get(t, o+"/", "Via: 1.1 "+other.proxy.via); a.StatusCode != 200 {
+	if a := r.get(t, o+"/", "Via: 1.1 "+other.proxy.Via); a.StatusCode != 200 {
 		t.Errorf("another heed's Via: %s: %s", a.Status, a.body)
 	}
 	w := r.dial(t)
-	if a := w.send(t, "CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\nVia: 1.1 "+r.proxy.via+"\r\n\r\n"); a.StatusCode != 508 {
+	if a := w.send(t, "CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\nVia: 1.1 "+r.proxy.Via+"\r\n\r\n"); a.StatusCode != 508 {
 		t.Errorf("its own Via at CONNECT: %s", a.Status)
 	}
 }

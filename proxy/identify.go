@@ -30,7 +30,7 @@ func (p *Proxy) identify(x *exchange) error {
 // beenHere looks for this instance's own name in Via (RFC 9110 §7.6.3).
 func (p *Proxy) beenHere(via []string) bool {
 	for _, v := range via {
-		if strings.Contains(v, p.via) {
+		if strings.Contains(v, p.Via) {
 			return true
 		}
 	}

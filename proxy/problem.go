@@ -57,6 +57,8 @@ var (
 	kindCertificate    = &kind{"tls-certificate", 502, "tls_certificate_error", "Origin's certificate was not accepted", true, true}
 	kindTLSAlert       = &kind{"tls-alert", 502, "tls_alert_received", "Origin refused the TLS connection", true, true}
 	kindTLS            = &kind{"tls-error", 502, "tls_protocol_error", "TLS with the origin failed", true, true}
+	kindProxy          = &kind{"proxy-error", 502, "destination_unavailable", "Upstream proxy failed", true, true}
+	kindProxyTimeout   = &kind{"proxy-timeout", 504, "connection_timeout", "Upstream proxy did not answer in time", true, true}
 	kindAnswerTimeout  = &kind{"response-timeout", 504, "http_response_timeout", "Origin did not answer in time", true, false}
 	kindTerminated     = &kind{"connection-terminated", 502, "connection_terminated", "Origin closed the connection", true, false}
 	kindBadAnswer      = &kind{"bad-response", 502, "http_protocol_error", "Origin's answer could not be read", true, false}
@@ -104,6 +106,11 @@ var causes = []struct {
 	{kindOverload, func(err error) bool {
 		return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EADDRNOTAVAIL)
 	}},
+	{kindProxyTimeout, func(err error) bool {
+		var p *dial.ProxyError
+		return errors.As(err, &p) && p.Timeout()
+	}},
+	{kindProxy, as[*dial.ProxyError]},
 	{kindDNSTimeout, func(err error) bool {
 		var d *net.DNSError
 		return errors.As(err, &d) && d.IsTimeout

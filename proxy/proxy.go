@@ -56,7 +56,12 @@ type Config struct {
 	AllowClient func(netip.Addr) bool                // who may use the proxy; nil: loopback alone
 	Roots       *x509.CertPool                       // what origins' certificates are verified with; nil: the system's
 
+	// Transport returns the way that requests go, with the limits of base,
+	// which asks origins directly over Dial. Nil: base itself.
+	Transport func(base *http.Transport) http.RoundTripper
+
 	Name    string             // the deployment, in Proxy-Status; default "heed"
+	Via     string             // this instance's own name in Via, by which it knows a loop; default Name and something random
 	Version string             // shown on the start page
 	Recent  *audit.Recent      // where /why finds decisions; nil: a new one
 	Record  func(*audit.Entry) // sees every exchange once, when it ended; nil: nobody
@@ -86,8 +91,7 @@ type Limits struct {
 type Proxy struct {
 	Config
 	engine    *goproxy.ProxyHttpServer
-	transport *http.Transport
-	via       string // this instance's received-by name, by which it knows a loop
+	transport http.RoundTripper
 	outer     *http.Server
 	inside    inside
 	raw       tracker // hijacked connections, which no http.Server ends
@@ -97,9 +101,12 @@ type Proxy struct {
 // New returns a Proxy. It does no I/O; Serve does.
 func New(c Config) *Proxy {
 	p := &Proxy{Config: withDefaults(c)}
-	p.via = p.Name + "-" + xid.New().String()[12:]
-	p.transport = p.newTransport()
-	p.engine = p.newEngine()
+	base := p.newTransport()
+	p.transport = base
+	if p.Transport != nil {
+		p.transport = p.Transport(base)
+	}
+	p.engine = p.newEngine(base)
 	p.outer = p.newServer()
 	p.inside = p.newInside()
 	return p
@@ -122,6 +129,7 @@ func withDefaults(c Config) Config {
 		c.Record = func(*audit.Entry) {}
 	}
 	c.Name = or(c.Name, "heed")
+	c.Via = or(c.Via, c.Name+"-"+xid.New().String()[12:])
 	c.Wait = or(c.Wait, 10*time.Second)
 	c.Timeouts.TLSHandshake = or(c.Timeouts.TLSHandshake, 10*time.Second)
 	c.Timeouts.ResponseHeader = or(c.Timeouts.ResponseHeader, 60*time.Second)
@@ -142,10 +150,10 @@ func or[T comparable](v, otherwise T) T {
 
 // newEngine sets goproxy up so that nothing of its own can reach an origin:
 // our hook answers every request, and our CONNECT handler every tunnel.
-func (p *Proxy) newEngine() *goproxy.ProxyHttpServer {
+func (p *Proxy) newEngine(base *http.Transport) *goproxy.ProxyHttpServer {
 	e := goproxy.NewProxyHttpServer()
 	e.Logger = engineLog{p.Log}
-	e.Tr = p.transport
+	e.Tr = base
 	// NewProxyHttpServer chains CONNECT through the environment's HTTPS_PROXY.
 	e.ConnectDial = func(string, string) (net.Conn, error) { return nil, errNotOurPath }
 	e.NonproxyHandler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -68,7 +68,9 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	_ = p.work.wait(settled) // exchanges that were cut off notice it
-	p.transport.CloseIdleConnections()
+	if t, ok := p.transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
 	return err
 }
 

@@ -150,7 +150,7 @@ var kinds = []*kind{
 	kindDisallowed, kindOverride, kindRestricted, kindDenied, kindUnreachable, kindRobotsPending, kindClientRefused, kindPortRefused, kindTLSDenied,
 	kindBadRequest, kindURITooLong, kindNestedConnect, kindHeaderTooLarge, kindTransferCoding, kindVersion, kindLoop, kindInternal, kindOverload, kindNoSuchPage,
 	kindAddress, kindDNS, kindDNSTimeout, kindRefused, kindUnroutable, kindConnectTimeout, kindCertificate, kindTLSAlert,
-	kindTLS, kindAnswerTimeout, kindTerminated, kindBadAnswer, kindClientGone,
+	kindTLS, kindProxy, kindProxyTimeout, kindAnswerTimeout, kindTerminated, kindBadAnswer, kindClientGone,
 }
 
 func kindNamed(name string) *kind {

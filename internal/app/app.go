@@ -4,6 +4,7 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -60,11 +62,12 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the CA: %w", err)
 	}
-	dialer, err := newDialer(c)
+	roots, err := upstreamRoots(c.Upstream.Roots)
 	if err != nil {
 		return nil, err
 	}
-	roots, err := upstreamRoots(c.Upstream.Roots)
+	via := "heed-" + strings.ToLower(rand.Text()[:8]) // another one at each start: two heeds in a row are no loop
+	dialer, err := newDialer(c, roots, via)
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +79,11 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 	if err := a.listen(ctx, c, dialer); err != nil {
 		return nil, err
 	}
+	if dialer.ProxyIsOwn() {
+		a.closeListeners()
+		return nil, fmt.Errorf("starting: the upstream proxy %s is heed itself; name another in upstream.proxy, or take heed out of HTTP_PROXY and HTTPS_PROXY where it starts", dialer.Proxy())
+	}
+	sayUpstream(o.Log, c.Upstream, dialer.Proxy())
 	recent := new(audit.Recent)
 	m := metrics.New(o.Version, metrics.Gauges{
 		Tunnels:       func() int { return a.proxy.Tunnels() },
@@ -88,13 +96,26 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 	robots := fetcherConfig(c, dialer, roots, o.Version)
 	robots.Observe = m.Fetches()
 	a.fetcher = fetch.New(robots)
-	a.proxy = proxy.New(proxyConfig(c, o.Version, a, dialer, roots, recent, recorder(o, m)))
+	a.proxy = proxy.New(proxyConfig(c, o.Version, via, a, dialer, roots, recent, recorder(o, m)))
 	a.admin = &http.Server{
 		Handler:           admin.New(admin.Config{Metrics: m.Handler(), Version: o.Version, Ready: a.ready}),
 		ReadHeaderTimeout: time.Duration(c.Timeouts.ClientHeader),
 		IdleTimeout:       time.Duration(c.Timeouts.Idle),
 	}
 	return a, nil
+}
+
+// sayUpstream says which way connections go where that is not the usual one,
+// and what cannot be checked then.
+func sayUpstream(log zerolog.Logger, c config.Upstream, proxy string) {
+	switch {
+	case proxy != "":
+		log.Warn().Str("proxy", proxy).
+			Str("hint", "it resolves names, so heed cannot tell whether they lead to special addresses: the proxy has to refuse those").
+			Msg("connections go through the upstream proxy")
+	case c.Proxy == config.Environment:
+		log.Info().Msg("upstream.proxy is environment, and HTTP_PROXY and HTTPS_PROXY are not set: connecting without a proxy")
+	}
 }
 
 // recorder hands each exchange to the log, the metrics, and whoever else asked.
@@ -119,7 +140,7 @@ func (a *App) listen(ctx context.Context, c config.Config, d *dial.Dialer) error
 	}
 	if c.AdminListen != config.Off {
 		if a.adminListener, err = lc.Listen(ctx, "tcp", c.AdminListen); err != nil {
-			_ = a.proxyListener.Close()
+			a.closeListeners()
 			return listenError("admin_listen", c.AdminListen, err)
 		}
 	}
@@ -134,6 +155,14 @@ func (a *App) listen(ctx context.Context, c config.Config, d *dial.Dialer) error
 	}
 	d.SetDeny(own)
 	return nil
+}
+
+func (a *App) closeListeners() {
+	for _, l := range []net.Listener{a.proxyListener, a.adminListener} {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
 }
 
 func listenError(key, addr string, err error) error {

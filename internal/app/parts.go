@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -33,11 +34,11 @@ func NewBodyFetcher(c config.Config, version string) (*fetch.Fetcher, error) {
 }
 
 func commandFetcher(c config.Config, version string, keepBodies bool) (*fetch.Fetcher, error) {
-	dialer, err := newDialer(c)
+	roots, err := upstreamRoots(c.Upstream.Roots)
 	if err != nil {
 		return nil, err
 	}
-	roots, err := upstreamRoots(c.Upstream.Roots)
+	dialer, err := newDialer(c, roots, "")
 	if err != nil {
 		return nil, err
 	}
@@ -46,12 +47,44 @@ func commandFetcher(c config.Config, version string, keepBodies bool) (*fetch.Fe
 	return fetch.New(f), nil
 }
 
-func newDialer(c config.Config) (*dial.Dialer, error) {
-	d, err := dial.New(dial.Config{ConnectTo: c.ConnectTo, Allow: c.AllowAddress, Timeout: time.Duration(c.Timeouts.Connect)})
+func newDialer(c config.Config, roots *x509.CertPool, via string) (*dial.Dialer, error) {
+	proxy, direct, err := upstreamProxy(c.Upstream)
+	if err != nil {
+		return nil, err
+	}
+	d, err := dial.New(dial.Config{
+		ConnectTo: c.ConnectTo,
+		Allow:     c.AllowAddress,
+		Timeout:   time.Duration(c.Timeouts.Connect),
+		Proxy:     proxy,
+		Direct:    direct,
+		Roots:     roots,
+		Via:       via,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("setting up connections: %w", err)
 	}
 	return d, nil
+}
+
+// upstreamProxy returns the proxy that all connections go through, nil if there
+// is none, and what is connected to without it.
+func upstreamProxy(c config.Upstream) (*url.URL, func(host, port string) bool, error) {
+	named := func(host, _ string) bool {
+		return slices.ContainsFunc(c.Direct, func(d config.Destination) bool { return d.Matches(host) })
+	}
+	switch c.Proxy {
+	case "":
+		return nil, nil, nil
+	case config.Environment:
+		proxy, excepted, err := dial.ProxyFromEnvironment()
+		return proxy, func(host, port string) bool { return named(host, port) || excepted(host, port) }, err
+	}
+	proxy, err := dial.ParseProxy(c.Proxy)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading upstream.proxy: %w", err)
+	}
+	return proxy, named, nil
 }
 
 // upstreamRoots adds the operator's roots to the system's; nil means the
@@ -77,8 +110,7 @@ func upstreamRoots(path string) (*x509.CertPool, error) {
 // fetcherConfig gives robots.txt its own connections: they carry nothing of a
 // client, and a client's requests cannot hold them.
 func fetcherConfig(c config.Config, d *dial.Dialer, roots *x509.CertPool, version string) fetch.Config {
-	transport := &http.Transport{
-		DialContext:            d.DialContext,
+	transport := d.Transport(&http.Transport{
 		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    time.Duration(c.Timeouts.TLSHandshake),
 		MaxResponseHeaderBytes: 64 << 10,
@@ -87,7 +119,8 @@ func fetcherConfig(c config.Config, d *dial.Dialer, roots *x509.CertPool, versio
 		IdleConnTimeout:        10 * time.Second,
 		DisableCompression:     true,
 		ForceAttemptHTTP2:      true,
-	}
+	})
+	transport.OriginsOnly = true // a proxy's own 404 is no permission
 	return fetch.Config{
 		Transport:   transport,
 		UserAgent:   userAgent(version, c.Contact),
@@ -122,12 +155,14 @@ func userAgent(version, contact string) string {
 	return "heed/" + version + " (+" + contact + ")"
 }
 
-func proxyConfig(c config.Config, version string, a *App, d *dial.Dialer, roots *x509.CertPool, recent *audit.Recent, record func(*audit.Entry)) proxy.Config {
+func proxyConfig(c config.Config, version, via string, a *App, d *dial.Dialer, roots *x509.CertPool, recent *audit.Recent, record func(*audit.Entry)) proxy.Config {
 	return proxy.Config{
 		Policies:    a.fetcher,
 		Overrides:   a.overrides,
 		Leaves:      ca.NewIssuer(a.ca, c.Limits.LeafCertificates),
 		Dial:        d.DialContext,
+		Transport:   func(base *http.Transport) http.RoundTripper { return d.Transport(base) },
+		Via:         via,
 		Authority:   proxy.Authority{PEM: a.ca.PEM(), DER: a.ca.DER(), Fingerprint: a.ca.Fingerprint()},
 		Mode:        modeOf(c.HTTPS),
 		ConnectPort: portsOf(c.ConnectPorts),

@@ -104,6 +104,17 @@ var badFiles = []struct{ reason, file, fault string }{
 	{"a zone", "allow_address: ['fe80::1%eth0']\n", `FILE:1: allow_address[0]: "fe80::1%eth0" is neither a network nor an address; write for example 10.0.0.0/8, 127.0.0.1 or fd00::/8`},
 	{"a file that is not there", "upstream:\n  roots: absent.pem\n", `FILE:2: upstream.roots: reading certificates: open DIR/absent.pem: no such file or directory`},
 	{"a file without certificates", "upstream:\n  roots: heed.yaml\n", `FILE:2: upstream.roots: "FILE" has no certificate in PEM form; name a file with -----BEGIN CERTIFICATE----- in it`},
+	{"a proxy without its scheme", "upstream:\n  proxy: proxy.example:3128\n", `FILE:2: upstream.proxy: proxy "proxy.example:3128" is not of the form http://HOST:PORT, https://HOST:PORT or socks5://HOST:PORT`},
+	{"a proxy of another protocol", "upstream:\n  proxy: socks4://u:hunter2@proxy.example:1080\n", `FILE:2: upstream.proxy: proxy "socks4://REDACTED@proxy.example:1080" is not of the form http://HOST:PORT, https://HOST:PORT or socks5://HOST:PORT`},
+	{"a proxy without its port", "upstream:\n  proxy: http://proxy.example\n", `FILE:2: upstream.proxy: proxy "http://proxy.example" has no port, and programs differ in which one that means; write for example http://proxy.example:3128`},
+	{"a proxy with a path", "upstream:\n  proxy: http://proxy.example:3128/proxy.pac\n", `FILE:2: upstream.proxy: proxy "http://proxy.example:3128/proxy.pac" has more than scheme, host and port; write for example http://proxy.example:3128`},
+	{"a slash in a proxy's password", "upstream:\n  proxy: http://u:12/hunter2@proxy.example:3128\n", `FILE:2: upstream.proxy: proxy "http://REDACTED@proxy.example:3128" has more than scheme, host and port; write for example http://proxy.example:3128`},
+	{"a percent sign in a proxy's password", "upstream:\n  proxy: http://u:hunter%2@proxy.example:3128\n", `FILE:2: upstream.proxy: proxy "http://REDACTED@proxy.example:3128" is not a URL; write for example http://proxy.example:3128, with octets of a password that are neither letters nor digits percent-encoded`},
+	{"half of a proxy's credentials", "upstream:\n  proxy: socks5://lab@proxy.example:1080\n", `FILE:2: upstream.proxy: proxy "socks5://REDACTED@proxy.example:1080": SOCKS takes a user and a password of 1 to 255 octets each (RFC 1929 §2)`},
+	{"a proxy by a number that is no address", "upstream:\n  proxy: http://2130706433:3128\n", `FILE:2: upstream.proxy: proxy "http://2130706433:3128" has no host that can be one; write for example http://proxy.example:3128`},
+	{"the environment in the wrong case", "upstream:\n  proxy: Environment\n", `FILE:2: upstream.proxy: proxy "Environment" is not of the form http://HOST:PORT, https://HOST:PORT or socks5://HOST:PORT`},
+	{"a URL where a destination belongs", "upstream:\n  direct: ['http://a.example']\n", `FILE:2: upstream.direct[0]: "http://a.example" is neither a network nor an address; write for example 10.0.0.0/8, 127.0.0.1 or fd00::/8`},
+	{"a destination with a port", "upstream:\n  direct: ['a.example:80']\n", `FILE:2: upstream.direct[0]: "a.example:80" is neither a host nor a network; write example.com, *.example.com, 10.0.0.0/8 or an address, without scheme and port`},
 	{"everyone as a client", "clients:\n  allow: [0.0.0.0/0]\n", `FILE:2: clients.allow[0]: "0.0.0.0/0" lets every machine use this proxy; name your own networks, for example 10.0.0.0/8`},
 
 	// Overrides.

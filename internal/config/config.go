@@ -75,8 +75,14 @@ type Exception struct {
 
 // Upstream is about connections to origins.
 type Upstream struct {
-	Roots string `yaml:"roots"` // PEM file of CA certificates trusted beside the system's; "" for none
+	Roots  string        `yaml:"roots"`  // PEM file of CA certificates trusted beside the system's; "" for none
+	Proxy  string        `yaml:"proxy"`  // URL of the proxy that all connections go through (dial.ParseProxy), or Environment; "" for none
+	Direct []Destination `yaml:"direct"` // what is connected to without it
 }
+
+// Environment in place of the upstream proxy's URL takes it from HTTP_PROXY,
+// HTTPS_PROXY and NO_PROXY.
+const Environment = "environment"
 
 // Clients says who may use the proxy.
 type Clients struct {

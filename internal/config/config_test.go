@@ -36,6 +36,7 @@ https:
 connect_ports: [443, 8000-8999]
 connect_to: [":80:127.0.0.1:8080"]
 allow_address: [127.0.0.0/8, "::1"]
+upstream: {proxy: "https://lab:p%40ss@proxy.example:3128", direct: [A.Example., "*.b.example", 10.0.0.0/8, "::1"]}
 clients: {allow: [10.0.0.0/8]}
 robots:
   timeout: 5s
@@ -80,7 +81,13 @@ func fullConfig() Config {
 		ConnectPorts: []Ports{{443, 443}, {8000, 8999}},
 		ConnectTo:    []dial.ConnectTo{{FromPort: "80", ToHost: "127.0.0.1", ToPort: "8080"}},
 		AllowAddress: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
-		Clients:      Clients{Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}},
+		Upstream: Upstream{Proxy: "https://lab:p%40ss@proxy.example:3128", Direct: []Destination{
+			{Host: "a.example"},
+			{Host: "*.b.example"},
+			{Network: netip.MustParsePrefix("10.0.0.0/8")},
+			{Network: netip.MustParsePrefix("::1/128")},
+		}},
+		Clients: Clients{Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}},
 		Robots: Robots{
 			Timeout: 5 * second, Limit: 1 << 20, FreshMin: 60 * second, FreshFor: 5400 * second, StaleFor: 0,
 			Refused: Disallowed, Wait: second / 2, Concurrency: 3, PerAddress: 2,
@@ -105,6 +112,33 @@ func TestLoadReadsEveryKey(t *testing.T) {
 	}
 	if want := fullConfig(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)
+	}
+}
+
+func TestADestinationIsAHostOrANetwork(t *testing.T) {
+	for _, r := range []struct {
+		written, host string
+		want          bool
+		why           string
+	}{
+		{"a.example", "a.example", true, "the very name"},
+		{"a.example", "www.a.example", false, "a name below needs the star"},
+		{"*.a.example", "www.a.example", true, "below"},
+		{"10.0.0.0/8", "10.1.2.3", true, "an address of the network"},
+		{"10.0.0.0/8", "::ffff:10.1.2.3", true, "the same in IPv6 form"},
+		{"10.0.0.0/8", "11.1.2.3", false, "an address outside"},
+		{"10.0.0.0/8", "a.example", false, "names are not resolved"},
+		{"192.0.2.1", "192.0.2.1", true, "an address is the network of itself"},
+		{"fd00::/8", "fd00::1", true, "IPv6"},
+	} {
+		var d Destination
+		if err := d.UnmarshalText([]byte(r.written)); err != nil {
+			t.Errorf("%s: %v", r.written, err)
+			continue
+		}
+		if d.Matches(r.host) != r.want {
+			t.Errorf("%s matches %s: %t, want %t: %s", r.written, r.host, !r.want, r.want, r.why)
+		}
 	}
 }
 
@@ -203,6 +237,7 @@ func TestPrintedConfigurationLoadsAgain(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, &text)
 		}
+		want.Upstream.Proxy = strings.Replace(want.Upstream.Proxy, "lab:p%40ss", "REDACTED", 1)
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got\n%+v\nwant\n%+v", name, got, want)
 		}

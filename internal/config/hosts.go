@@ -30,6 +30,52 @@ func (h *HostPattern) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// Destination is a host pattern or a network: where a connection goes to.
+type Destination struct {
+	Host    HostPattern  // "" if it is a network
+	Network netip.Prefix // the zero Prefix if it is a host
+}
+
+// UnmarshalText reads a network, an address as the network of itself, or what
+// HostPattern reads.
+func (d *Destination) UnmarshalText(text []byte) error {
+	if _, err := netip.ParseAddr(string(text)); err == nil || strings.Contains(string(text), "/") {
+		network, err := parsePrefix(string(text))
+		if err != nil {
+			return err
+		}
+		*d = Destination{Network: network}
+		return nil
+	}
+	var host HostPattern
+	if err := host.UnmarshalText(text); err != nil {
+		return fault("is neither a host nor a network; write example.com, *.example.com, 10.0.0.0/8 or an address, without scheme and port")
+	}
+	*d = Destination{Host: host}
+	return nil
+}
+
+// String returns the form that UnmarshalText reads.
+func (d Destination) String() string {
+	if d.Host == "" {
+		return d.Network.String()
+	}
+	return string(d.Host)
+}
+
+// MarshalText returns String.
+func (d Destination) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// Matches reports whether a canonical host, a name or an address without
+// brackets, is meant. A network has addresses alone: no name is resolved.
+func (d Destination) Matches(host string) bool {
+	if d.Host != "" {
+		return d.Host.Matches(host)
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && d.Network.Contains(addr.Unmap())
+}
+
 // bracketed writes a bare IPv6 address as an authority does.
 func bracketed(host string) string {
 	if addr, err := netip.ParseAddr(host); err == nil && addr.Is6() {

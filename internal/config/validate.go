@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"heed/internal/dial"
 )
 
 // validate checks what the kind of a value does not say, and what values say
@@ -125,9 +127,19 @@ func (r *reader) https() {
 	}
 }
 
-// upstream reads the extra roots, so that a wrong file is found before the
-// first origin is.
+// upstream checks the way to the origins.
 func (r *reader) upstream() {
+	r.roots()
+	if p := r.config.Upstream.Proxy; p != "" && p != Environment {
+		if _, err := dial.ParseProxy(p); err != nil {
+			r.blame("upstream.proxy", dial.RedactProxy(p), err)
+		}
+	}
+}
+
+// roots reads the extra roots, so that a wrong file is found before the first
+// origin is.
+func (r *reader) roots() {
 	path := r.config.Upstream.Roots
 	if path == "" {
 		return

@@ -214,6 +214,11 @@ func TestErrorsWithoutAType(t *testing.T) {
 		{errors.New("net/http: TLS handshake timeout"), kindConnectTimeout},
 		{fmt.Errorf("dialling: %w", context.Canceled), kindClientGone},
 		{fmt.Errorf("reading: %w", &problem{kind: kindLoop, cause: io.EOF}), kindLoop},
+		{&dial.ProxyError{Proxy: "http://p.example:1", Status: 407, Err: io.EOF}, kindProxy},
+		{&dial.ProxyError{Proxy: "http://p.example:1", Status: 504, Answered: true, Err: errors.New("it answered 504")}, kindProxyTimeout},
+		{&dial.ProxyError{Proxy: "http://p.example:1", Err: &net.DNSError{Err: "no such host"}}, kindProxy},
+		{&dial.ProxyError{Proxy: "http://p.example:1", Err: &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}}, kindProxyTimeout},
+		{&dial.ProxyError{Proxy: "http://p.example:1", Err: &net.OpError{Op: "dial", Err: context.Canceled}}, kindClientGone},
 		{errors.New("something new"), kindBadAnswer},
 	} {
 		if got := problemOf(tt.err).kind; got != tt.kind {

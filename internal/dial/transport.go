@@ -22,12 +22,14 @@ import (
 //
 // Make one with Dialer.Transport. It is safe for concurrent use.
 type Transport struct {
-	// OriginsOnly makes an error of an answer that the upstream proxy says it
-	// made itself (Proxy-Status with an error, RFC 9209; Squid's
-	// X-Squid-Error). Where one is not the origin's word it must not be taken
-	// for it: a 404 for a robots.txt is permission. False: such an answer is
-	// returned like any other. 407 is an error either way. Set it before the
-	// first request.
+	// OriginsOnly is for requests without a body where the upstream proxy's word
+	// must not be taken for the origin's: a 404 for a robots.txt is permission.
+	// An answer that the proxy says it made itself (Proxy-Status with an error,
+	// RFC 9209; Squid's X-Squid-Error) is an error then. A 4xx without Via, which
+	// every proxy adds to what it passes on (RFC 9110 §7.6.3), may be its own:
+	// the origin is asked again through CONNECT, and if that is refused, it is an
+	// error too. False: such answers are returned like any other. 407 is an error
+	// either way. Set it before the first request.
 	OriginsOnly bool
 
 	dialer   *Dialer
@@ -80,7 +82,29 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		_ = resp.Body.Close()
 		return nil, fault
 	}
+	if t.OriginsOnly && perhapsOwn(resp) {
+		_ = resp.Body.Close()
+		return t.askOrigin(req, resp.StatusCode)
+	}
 	return resp, nil
+}
+
+// perhapsOwn reports whether an answer may be the proxy's own and would be taken
+// for an origin's refusal. 429 is an answer that nobody takes for permission,
+// and one that asks for fewer requests.
+func perhapsOwn(resp *http.Response) bool {
+	return resp.StatusCode/100 == 4 && resp.StatusCode != http.StatusTooManyRequests && len(resp.Header["Via"]) == 0
+}
+
+// askOrigin makes a request through CONNECT, where the answer is the origin's.
+func (t *Transport) askOrigin(req *http.Request, status int) (*http.Response, error) {
+	resp, err := t.dialled.RoundTrip(req)
+	var fault *ProxyError
+	if errors.As(err, &fault) {
+		err = fmt.Errorf("it answered %d without the field Via, perhaps itself; and %w", status, fault.Err)
+		return nil, &ProxyError{Proxy: fault.Proxy, Status: fault.Status, Answered: true, Err: err}
+	}
+	return resp, err
 }
 
 // CloseIdleConnections closes what is kept.

@@ -86,12 +86,16 @@ func TestWhoseAnswerItIs(t *testing.T) {
 		header      http.Header
 		page, robot bool // an answer of the origin's, for pages and for OriginsOnly
 	}{
-		{"404 of whomever", 404, http.Header{}, true, true},
+		{"404 that was passed on", 404, http.Header{"Via": {"1.1 gate"}}, true, true},
+		{"404 of whomever, and no CONNECT", 404, http.Header{}, true, false},
+		{"401 of tinyproxy, to wrong credentials", 401, http.Header{"Server": {"tinyproxy/1.11.1"}}, true, false},
+		{"429 of whomever", 429, http.Header{}, true, true},
+		{"500 of whomever", 500, http.Header{}, true, true},
 		{"200 that came through proxies", 200, http.Header{"Proxy-Status": {"cache; hit"}}, true, true},
 		{"404 with an error of the proxy's", 404, http.Header{"Proxy-Status": {`gate; error=http_request_denied`}}, true, false},
 		{"an error of the last of two", 403, http.Header{"Proxy-Status": {`cdn, gate; error=destination_ip_prohibited; details="x"`}}, true, false},
-		{"an error of one before the last, in another line", 404, http.Header{"Proxy-Status": {"cdn; error=dns_error", "gate"}}, true, true},
-		{"a Proxy-Status that cannot be read", 404, http.Header{"Proxy-Status": {`"`}}, true, true},
+		{"an error of one before the last, in another line", 404, http.Header{"Via": {"1.1 gate"}, "Proxy-Status": {"cdn; error=dns_error", "gate"}}, true, true},
+		{"a Proxy-Status that cannot be read", 404, http.Header{"Via": {"1.1 gate"}, "Proxy-Status": {`"`}}, true, true},
 		{"Squid's own page", 403, http.Header{"X-Squid-Error": {"ERR_ACCESS_DENIED 0"}}, true, false},
 		{"407", 407, http.Header{"Proxy-Authenticate": {`Basic realm="x"`}}, false, false},
 	} {
@@ -123,6 +127,29 @@ func TestWhoseAnswerItIs(t *testing.T) {
 			}
 			tr.CloseIdleConnections()
 		}
+	}
+}
+
+func TestAnAnswerThatMayBeTheProxysIsAskedForByCONNECT(t *testing.T) {
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
+	defer origin.Close()
+	p := newHTTPProxy(t, false, map[string]string{"a.example:80": origin.Listener.Addr().String()})
+	p.own = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodConnect {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		return r.Method != http.MethodConnect
+	}
+	tr := newDialer(t, Config{Proxy: p.at(t, "")}).Transport(&http.Transport{})
+	defer tr.CloseIdleConnections()
+	tr.OriginsOnly = true
+	resp, err := tr.RoundTrip(request(t, "http://a.example/robots.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if want := []string{"GET http://a.example/robots.txt", "CONNECT a.example:80"}; resp.StatusCode != http.StatusGone || !slices.Equal(p.questions(), want) {
+		t.Errorf("the answer is %d, want the origin's 410 after %q", resp.StatusCode, want)
 	}
 }
 

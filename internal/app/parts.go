@@ -132,6 +132,7 @@ func fetcherConfig(c config.Config, d *dial.Dialer, roots *x509.CertPool, versio
 		MemoryBytes: int64(c.Cache.MaxBytes),
 		Concurrency: c.Robots.Concurrency,
 		PerAddress:  c.Robots.PerAddress,
+		Lookup:      d.Lookup,
 		Refusals:    c.Robots.Refused == config.Disallowed,
 		Cautious:    c.Policy.Cautious,
 	}

@@ -58,20 +58,6 @@ func (d *Dialer) Lookup(ctx context.Context, addr string) ([]netip.Addr, error) 
 	return a.addrs, err
 }
 
-// Network returns what counts as one machine where heed limits what it asks of
-// one at a time: an IPv4 address by itself, IPv6 by its /64, which is what one
-// machine is given (RFC 7421 §1). An IPv4 address in IPv6 or in NAT64 form is
-// that IPv4 address. The zero Addr has the zero Prefix.
-func Network(addr netip.Addr) netip.Prefix {
-	if inner, ok := embedded(addr); ok && nat64.Contains(addr) {
-		addr = inner
-	}
-	if addr = addr.Unmap().WithZone(""); addr.Is6() {
-		return netip.PrefixFrom(addr, 64).Masked()
-	}
-	return netip.PrefixFrom(addr, addr.BitLen())
-}
-
 // names remembers what names resolve to.
 //
 // golang-lru has a cache whose entries expire; its goroutine cannot be ended,

@@ -240,24 +240,6 @@ func TestAddressesAreTriedByTurns(t *testing.T) {
 	}
 }
 
-func TestNetworkIsWhatCountsAsOneMachine(t *testing.T) {
-	for _, r := range []struct{ why, addr, want string }{
-		{"IPv4", "192.0.2.1", "192.0.2.1/32"},
-		{"IPv4 in IPv6 form", "::ffff:192.0.2.1", "192.0.2.1/32"},
-		{"IPv6", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"},
-		{"IPv6 of the same machine", "2001:db8:1:2::1", "2001:db8:1:2::/64"},
-		{"a zone", "fe80::1%lo", "fe80::/64"},
-		{"NAT64 stands for many machines", "64:ff9b::192.0.2.1", "192.0.2.1/32"},
-	} {
-		if got := Network(netip.MustParseAddr(r.addr)); got.String() != r.want {
-			t.Errorf("%s: %s is of %s, want %s", r.why, r.addr, got, r.want)
-		}
-	}
-	if got := Network(netip.Addr{}); got.IsValid() {
-		t.Errorf("no address is of %v", got)
-	}
-}
-
 func BenchmarkLookupOfARememberedName(b *testing.B) {
 	s := serveNames(b, answers("127.0.0.1"))
 	d, err := New(Config{Resolver: s.resolver()})

@@ -160,7 +160,7 @@ func TestManyCallersAreOneQuestionAndOneWhoLeavesTakesNothing(t *testing.T) {
 
 func TestWhoCannotWaitIsToldOfATimeout(t *testing.T) {
 	s := serveNames(t, answers("silence"))
-	d := newDialer(t, Config{Resolver: s.resolver(), Timeout: 300 * time.Millisecond})
+	d := newDialer(t, Config{Resolver: s.resolver(), Timeout: time.Second})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	start := time.Now()
@@ -170,7 +170,7 @@ func TestWhoCannotWaitIsToldOfATimeout(t *testing.T) {
 	if !errors.As(err, &dns) || !dns.IsTimeout || !errors.As(err, &op) || op.Op != "dial" {
 		t.Errorf("err = %v, want a timeout of the name service inside a net.OpError", err)
 	}
-	if took := time.Since(start); took > 250*time.Millisecond {
+	if took := time.Since(start); took > 900*time.Millisecond {
 		t.Errorf("waited %v", took)
 	}
 	// The question goes on for as long as a dial may take, and no longer.

@@ -85,12 +85,23 @@ var ownFaults = []syscall.Errno{
 	syscall.EADDRNOTAVAIL, syscall.ENETDOWN,
 }
 
+// blameless is an error that knows whether it says nothing about the origin, as
+// that of a proxy on the way there.
+type blameless interface {
+	error
+	Blameless() bool
+}
+
 // ours reports whether a failure says nothing about the origin: a fault of
-// this machine, a resolver that does not answer, the end of heed. It is not
-// remembered as the origin's state.
+// this machine, of what lies between, a resolver that does not answer, the end
+// of heed. It is not remembered as the origin's state.
 func ours(err error) bool {
 	if err == nil {
 		return false
+	}
+	var other blameless
+	if errors.As(err, &other) && other.Blameless() {
+		return true
 	}
 	if errors.Is(err, errClosed) || errors.Is(err, errAbandoned) || errors.Is(err, errResolving) {
 		return true

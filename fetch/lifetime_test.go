@@ -234,12 +234,19 @@ func TestAnOriginThatHadNoRobotsTxtIsClosedWhileUnreachable(t *testing.T) {
 	})
 }
 
+// onTheWay is an error of what lies between heed and an origin.
+type onTheWay bool
+
+func (onTheWay) Error() string     { return "a proxy is down" }
+func (o onTheWay) Blameless() bool { return bool(o) }
+
 func TestOwnFaultsAreNotRemembered(t *testing.T) {
 	for _, fault := range []error{
 		fmt.Errorf("dial tcp: %w", syscall.EMFILE),
 		syscall.ENFILE, syscall.ENOMEM, syscall.ENOBUFS, syscall.EADDRNOTAVAIL, syscall.ENETDOWN,
 		dnsError("dial udp 127.0.0.53:53: socket: too many open files", false),
 		dnsError("i/o timeout", true),
+		fmt.Errorf("connecting: %w", onTheWay(true)),
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var last Event
@@ -272,6 +279,7 @@ func TestOtherFaultsOfTheNetworkAreTheOrigins(t *testing.T) {
 	for _, fault := range []error{
 		errDown, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
 		dnsError("no such host", false), dnsError("server misbehaving", false), context.DeadlineExceeded,
+		onTheWay(false),
 	} {
 		if ours(fault) {
 			t.Errorf("%v counts as heed's own", fault)

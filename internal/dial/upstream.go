@@ -26,6 +26,10 @@ func (e *ProxyError) Error() string { return "upstream proxy " + e.Proxy + ": " 
 // Unwrap returns the cause.
 func (e *ProxyError) Unwrap() error { return e.Err }
 
+// Blameless reports whether the failure says nothing about the target: the
+// proxy did not do its work.
+func (e *ProxyError) Blameless() bool { return !e.Answered }
+
 // Timeout reports whether the proxy, or the target behind it, did not answer
 // in time.
 func (e *ProxyError) Timeout() bool {

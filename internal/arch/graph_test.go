@@ -84,6 +84,11 @@ var graph = map[string]row{
 	},
 	"internal/origin":   {modules: []string{"golang.org/x/net"}},
 	"internal/override": {heed: []string{"policy", "internal/origin"}},
+	"internal/store": {
+		heed:    []string{"fetch", "policy", "internal/origin"},
+		modules: []string{"go.etcd.io/bbolt", "github.com/klauspost/compress", "github.com/rs/zerolog", "golang.org/x/sync"},
+	},
+	"internal/store/storetest": {heed: []string{"fetch", "policy", "internal/origin"}},
 
 	"e2e":                  {},
 	"e2e/clients/goclient": {},
@@ -96,6 +101,7 @@ type door struct{ module, folder, why string }
 var doors = []door{
 	{"github.com/elazarl/goproxy", "proxy", "goproxy is known to proxy alone, so that the engine can be changed there"},
 	{"github.com/patrickmn/go-cache", "fetch", "go-cache is known to fetch alone: it is the memory tier"},
+	{"go.etcd.io/bbolt", "internal/store", "bbolt is known to internal/store alone: it is the tier in a file"},
 	{"github.com/goccy/go-yaml", "internal/config", "YAML is read by internal/config alone, which reads it strictly"},
 	{"github.com/prometheus/client_golang", "internal/metrics", "every metric stands in internal/metrics; others are given functions to call"},
 	{"github.com/alecthomas/kong", "internal/cli", "the command line is internal/cli's alone"},

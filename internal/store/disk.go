@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -31,18 +33,25 @@ var ErrInUse = errors.New("another process has it open")
 var errNoFile = errors.New("it is not a regular file; name another with cache.file, or write off there")
 
 // damage is what makes a file one that heed does not use.
-type damage struct {
-	why   string
-	fault bool // it showed when the file was used
-}
+type damage struct{ why string }
 
 func (d *damage) Error() string { return d.why }
 
+func isDamage(err error) bool {
+	var d *damage
+	return errors.As(err, &d)
+}
+
 // disk is one file that is open.
+//
+// bbolt never writes to a page that its last transaction can see, nor to one
+// that the transaction before could see. So who reads needs no lock but this:
+// no more than one transaction may end before it is done.
 type disk struct {
 	db     *bbolt.DB
 	file   *os.File // bbolt's own
 	broken atomic.Bool
+	reads  sync.RWMutex // held shared while reading; taken for a moment before each transaction
 }
 
 // openDisk opens the file at path, which must be whole. Where there is none the
@@ -99,47 +108,63 @@ func mapFile(path string, readOnly bool, patience time.Duration) (*disk, error) 
 		})
 		return err
 	})
-	var damaged *damage
 	switch {
 	case err == nil:
 		return d, nil
 	case errors.Is(err, bbolt.ErrTimeout):
 		return nil, fmt.Errorf("%s: %w", path, ErrInUse)
-	case errors.As(err, &damaged):
+	case isDamage(err):
 		_ = d.file.Close() // bbolt did not get as far
 		return nil, err
-	case errors.Is(err, bbolt.ErrInvalid), errors.Is(err, bbolt.ErrVersionMismatch), errors.Is(err, bbolt.ErrChecksum):
-		return nil, &damage{why: "it is not a file that heed wrote, or its beginning is damaged"}
 	}
-	return nil, err
+	var ofSystem syscall.Errno
+	if errors.As(err, &ofSystem) {
+		return nil, err
+	}
+	return nil, errBeginning
 }
 
-// check looks whether the file is whole and heed's.
+// check looks whether the file is heed's, as long as it should be, and sound
+// where all reading and writing begins.
 func (d *disk) check() error {
 	info, err := d.file.Stat()
 	if err != nil {
 		return err
 	}
-	if err := checkPages(d.file, info.Size()); err != nil {
-		var failed *fs.PathError
-		if errors.As(err, &failed) {
-			return err // of the disk, not of what is on it
-		}
-		return &damage{why: err.Error()}
+	m, err := readMeta(d.file)
+	if err != nil {
+		return err
 	}
-	return d.view(func(tx *bbolt.Tx) error {
-		own := tx.Bucket(bucketFormat)
-		if own == nil {
-			return &damage{why: "another program wrote it"}
+	if uint64(info.Size())/m.pageSize < m.pages {
+		return &damage{why: fmt.Sprintf("it is cut short: %d octets of %d", info.Size(), m.pages*m.pageSize)}
+	}
+	own, err := readBucket(d.file, m, bucketFormat)
+	if err != nil {
+		return err
+	}
+	if own == nil {
+		return &damage{why: "another program wrote it"}
+	}
+	found, err := own.get(keyFormat)
+	if err != nil {
+		return err
+	}
+	if string(found) != string(format) {
+		return &damage{why: fmt.Sprintf("it has the format %.20q, and this heed knows %q alone", found, format)}
+	}
+	for _, name := range [][]byte{bucketRecords, bucketBodies} {
+		b, err := readBucket(d.file, m, name)
+		if err == nil && b == nil {
+			err = &damage{why: "it lacks a part"}
 		}
-		if found := own.Get(keyFormat); string(found) != string(format) {
-			return &damage{why: fmt.Sprintf("it has the format %.20q, and this heed knows %q alone", found, format)}
+		if err == nil {
+			_, _, err = b.leaf(nil)
 		}
-		if tx.Bucket(bucketRecords) == nil || tx.Bucket(bucketBodies) == nil {
-			return &damage{why: "it lacks a part"}
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return m.checkFreelist(d.file)
 }
 
 // makeDisk makes a file at path where there is none. It is whole from its first
@@ -193,43 +218,83 @@ func placeNew(from, to string) error {
 	return os.Rename(from, to)
 }
 
-// view reads. What it hands out is valid until f returns, which must be soon:
-// the file cannot grow before.
-func (d *disk) view(f func(*bbolt.Tx) error) error { return d.do(func() error { return d.db.View(f) }) }
-
-// update writes. For one goroutine at a time.
-func (d *disk) update(f func(*bbolt.Tx) error) error {
-	return d.do(func() error { return d.db.Update(f) })
+// read calls f with what the last transaction left, or the one before. f must
+// be done soon: writing waits for it.
+func (d *disk) read(f func(content) error) error {
+	d.reads.RLock()
+	defer d.reads.RUnlock()
+	return d.unlessBroken(func() error {
+		c, err := d.content()
+		if err != nil {
+			return err
+		}
+		return f(c)
+	})
 }
 
-// do calls bbolt, but for a file that has shown damage.
-func (d *disk) do(call func() error) error {
-	if d.broken.Load() {
-		return &damage{why: "it is damaged", fault: true}
+// content is what is in the file, as some transaction left it.
+type content struct{ records, bodies *bucket }
+
+// of returns the bucket of a name.
+func (c content) of(name []byte) *bucket {
+	if string(name) == string(bucketBodies) {
+		return c.bodies
 	}
-	err := guarded(call)
-	if faulted(err) {
+	return c.records
+}
+
+func (d *disk) content() (c content, err error) {
+	m, err := readMeta(d.file)
+	if err == nil {
+		c.records, err = readBucket(d.file, m, bucketRecords)
+	}
+	if err == nil {
+		c.bodies, err = readBucket(d.file, m, bucketBodies)
+	}
+	if err == nil && (c.records == nil || c.bodies == nil) {
+		err = &damage{why: "it lacks a part"}
+	}
+	return c, err
+}
+
+// write calls f within a transaction, with what the file held before it. For
+// one goroutine.
+func (d *disk) write(f func(tx *bbolt.Tx, before content) error) error {
+	d.reads.Lock()   // those who read what the last transaction but one left are done
+	d.reads.Unlock() //nolint:staticcheck // nothing is guarded: it is waited for
+	return d.unlessBroken(func() error {
+		c, err := d.content()
+		if err != nil {
+			return err
+		}
+		return guarded(func() error {
+			return d.db.Update(func(tx *bbolt.Tx) error { return f(tx, c) })
+		})
+	})
+}
+
+// unlessBroken does nothing with a file that has shown damage.
+func (d *disk) unlessBroken(do func() error) error {
+	if d.broken.Load() {
+		return &damage{why: "it is damaged"}
+	}
+	err := do()
+	if isDamage(err) {
 		d.broken.Store(true)
 	}
 	return err
 }
 
-// guarded calls f, which reads a file that is mapped into memory. A panic, and
-// a fault in memory where a page is not there any more, are damage.
+// guarded calls bbolt, which maps the file into memory. A panic, and a fault in
+// memory where a page is not there any more, are damage.
 func guarded(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if v := recover(); v != nil {
-			err = &damage{why: fmt.Sprintf("reading it failed: %v", v), fault: true}
+			err = &damage{why: fmt.Sprintf("using it failed: %v", v)}
 		}
 	}()
 	return f()
-}
-
-// faulted reports whether an error is of a file that failed in use.
-func faulted(err error) bool {
-	var d *damage
-	return errors.As(err, &d) && d.fault
 }
 
 // close ends the use of the file. Of one that has shown damage bbolt's locks

@@ -57,6 +57,7 @@ func numbered(n int) origin.Origin { return storetest.HTTPS(fmt.Sprintf("n%d.exa
 func bodyOf(n int) string { return fmt.Sprintf("User-agent: *\nDisallow: /%d\n", n%1000) }
 
 func TestKilledUnderLoadLosesAtMostTheLastSecondAndNeverTheFile(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it waits for the last second, three times")
 	}

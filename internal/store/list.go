@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,7 +11,6 @@ import (
 	"os"
 	"time"
 
-	"go.etcd.io/bbolt"
 	"golang.org/x/sync/errgroup"
 
 	"heed/internal/origin"
@@ -172,30 +170,46 @@ func list(ctx context.Context, using func(func(*disk) error) error, coder *coder
 // chunk returns the entries among the next records, and the key to go on from.
 // What cannot be read is passed over.
 func chunk(d *disk, coder *coder, from []byte, p Pattern, bodies bool, now time.Time) (found []Entry, next []byte, err error) {
-	octets := 0
-	err = d.view(func(tx *bbolt.Tx) error {
-		c := tx.Bucket(bucketRecords).Cursor()
-		key, value := c.Seek(from)
-		for n := 0; key != nil && !p.past(key) && n < listChunk && octets < 16<<20; n++ {
-			if e, ok := entryOf(key, value, now); ok && p.Matches(e.origin) {
-				if e.SHA256 != "" && bodies {
-					s, _ := hex.DecodeString(e.SHA256) // it was encoded just now
-					e.Body, err = coder.decode(sum(s), tx.Bucket(bucketBodies).Get(s))
-					ok = err == nil
-					octets += len(e.Body)
-				}
-				if ok {
-					found = append(found, e)
-				}
+	count := listChunk
+	if bodies {
+		count = 50 // a body may be half a megabyte
+	}
+	err = d.read(func(c content) error {
+		enough := false
+		next, err = c.records.scan(from, count, func(key, value []byte) {
+			enough = enough || p.past(key)
+			if e, ok := entryOf(key, value, now); ok && !enough && p.Matches(e.origin) {
+				found = append(found, e)
 			}
-			key, value = c.Next()
+		})
+		if enough {
+			next = nil
 		}
-		if key != nil && !p.past(key) {
-			next = bytes.Clone(key)
+		if err == nil && bodies {
+			found, err = withBodies(found, c.bodies, coder)
 		}
-		return nil
+		return err
 	})
 	return found, next, err
+}
+
+// withBodies returns the entries that have a body that can be read, or need
+// none.
+func withBodies(all []Entry, bodies *bucket, coder *coder) (found []Entry, err error) {
+	for _, e := range all {
+		if e.SHA256 != "" {
+			s, _ := hex.DecodeString(e.SHA256) // it was encoded just now
+			coded, err := bodies.get(s)
+			if err != nil {
+				return nil, err
+			}
+			if e.Body, err = coder.decode(sum(s), coded); err != nil {
+				continue
+			}
+		}
+		found = append(found, e)
+	}
+	return found, nil
 }
 
 // entryOf returns what a record says, at a time.
@@ -277,7 +291,7 @@ func each(ctx context.Context, using func(func(*disk) error) error, bucket []byt
 	for from := []byte{}; from != nil; {
 		var next []byte
 		err := using(func(d *disk) (err error) {
-			next, err = step(d, bucket, from, 10*listChunk, visit)
+			next, err = scan(d, bucket, from, 10*listChunk, visit)
 			return err
 		})
 		if err == nil {

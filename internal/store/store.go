@@ -46,7 +46,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	"go.etcd.io/bbolt"
 
 	"heed/fetch"
 	"heed/internal/origin"
@@ -229,11 +228,11 @@ func (b *badRecord) Error() string { return b.why.Error() }
 func (f *File) read(d *disk, o origin.Origin, known *fetch.Record) (*fetch.Record, error) {
 	r, key := known, keyOf(o)
 	var coded []byte
-	err := d.view(func(tx *bbolt.Tx) error {
+	err := d.read(func(c content) error {
 		if r == nil {
-			b := tx.Bucket(bucketRecords).Get(key)
-			if b == nil {
-				return nil
+			b, err := c.records.get(key)
+			if b == nil || err != nil {
+				return err
 			}
 			k, err := decodeRecord(key, b)
 			if err != nil {
@@ -244,12 +243,11 @@ func (f *File) read(d *disk, o origin.Origin, known *fetch.Record) (*fetch.Recor
 		if r.Sum == (sum{}) {
 			return nil
 		}
-		b := tx.Bucket(bucketBodies).Get(r.Sum[:])
-		if b == nil {
-			return &badRecord{why: errors.New("its body is missing")}
+		var err error
+		if coded, err = c.bodies.get(r.Sum[:]); err == nil && coded == nil {
+			err = &badRecord{why: errors.New("its body is missing")}
 		}
-		coded = append([]byte(nil), b...) // decoded outside: that takes longer than to copy it
-		return nil
+		return err
 	})
 	if err != nil || r == nil || coded == nil {
 		return r, err
@@ -263,7 +261,7 @@ func (f *File) read(d *disk, o origin.Origin, known *fetch.Record) (*fetch.Recor
 // fault counts a failure to read or write, and has a broken file replaced.
 func (f *File) fault(d *disk, err error) {
 	f.faults.Add(1)
-	if faulted(err) && f.disk.Load() == d {
+	if isDamage(err) && f.disk.Load() == d {
 		f.nudge(f.kick)
 	}
 }

@@ -87,7 +87,7 @@ func (f *File) sweepStep() time.Duration {
 // sweepBodies notes the names of some bodies.
 func (f *File) sweepBodies(d *disk) (done bool, err error) {
 	s := &f.sweep
-	s.from, err = step(d, bucketBodies, s.from, 10*sweepRecords, func(key, _ []byte) {
+	s.from, err = scan(d, bucketBodies, s.from, 10*sweepRecords, func(key, _ []byte) {
 		if len(key) != len(sum{}) || len(s.names) >= mostNames {
 			return
 		}
@@ -108,7 +108,7 @@ func (f *File) sweepRecords(d *disk) (done bool, err error) {
 	var useless [][]byte
 	bad := 0
 	now := time.Now()
-	f.sweep.from, err = step(d, bucketRecords, f.sweep.from, sweepRecords, func(key, value []byte) {
+	f.sweep.from, err = scan(d, bucketRecords, f.sweep.from, sweepRecords, func(key, value []byte) {
 		r, err := decodeRecord(key, value)
 		switch {
 		case err != nil:
@@ -142,7 +142,7 @@ func (f *File) outlived(r *kept, now time.Time) bool {
 // sweepUnused drops some of the bodies that no record names.
 func (f *File) sweepUnused(d *disk) (done bool, err error) {
 	var unused [][]byte
-	f.sweep.from, err = step(d, bucketBodies, f.sweep.from, 10*sweepRecords, func(key, _ []byte) {
+	f.sweep.from, err = scan(d, bucketBodies, f.sweep.from, 10*sweepRecords, func(key, _ []byte) {
 		if len(key) != len(sum{}) || !f.sweep.marked(key) {
 			unused = append(unused, bytes.Clone(key))
 		}
@@ -155,29 +155,22 @@ func (f *File) sweepUnused(d *disk) (done bool, err error) {
 	return f.sweep.from == nil, err
 }
 
-// step calls visit for some pairs of a bucket, beginning at a key, and returns
-// the key to go on from, nil at the end. What visit is given is valid during
-// the call.
-func step(d *disk, bucket, from []byte, count int, visit func(key, value []byte)) (next []byte, err error) {
-	err = d.view(func(tx *bbolt.Tx) error {
-		c := tx.Bucket(bucket).Cursor()
-		k, v := c.Seek(from)
-		for ; k != nil && count > 0; k, v = c.Next() {
-			visit(k, v)
-			count--
-		}
-		next = bytes.Clone(k)
-		return nil
+// scan calls visit for some pairs of a bucket, beginning at a key, and returns
+// the key to go on from, nil at the end.
+func scan(d *disk, name, from []byte, count int, visit func(key, value []byte)) (next []byte, err error) {
+	err = d.read(func(c content) error {
+		next, err = c.of(name).scan(from, count, visit)
+		return err
 	})
 	return next, err
 }
 
-// dropKeys deletes keys in one transaction.
-func (f *File) dropKeys(d *disk, bucket []byte, keys [][]byte) error {
-	return d.update(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(bucket)
+// dropKeys deletes keys, which are in their order, in one transaction.
+func (f *File) dropKeys(d *disk, name []byte, keys [][]byte) error {
+	return d.write(func(tx *bbolt.Tx, before content) error {
+		b := changer{to: tx.Bucket(name), before: before.of(name)}
 		for _, k := range keys {
-			if err := b.Delete(k); err != nil {
+			if err := b.drop(k); err != nil {
 				return err
 			}
 		}

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
-
-	"heed/internal/origin"
 )
 
 // run is the one goroutine that writes, until Close.
@@ -39,7 +37,9 @@ func (f *File) run() {
 			sweep.Reset(f.sweepStep())
 			continue
 		case <-f.stop:
-			f.flush()
+			if !f.flush() {
+				f.flush() // to a new file, if the first attempt showed that the old one is damaged
+			}
 			f.shut()
 			return
 		}
@@ -98,24 +98,36 @@ type written struct{ records, bodiless int }
 
 // write writes a batch in one transaction, in the order of its keys.
 func (f *File) write(d *disk, b *batch) (w written, err error) {
-	keys := make(map[string]origin.Origin, len(b.changes))
-	sorted := make([]string, 0, len(b.changes))
-	for o := range b.changes {
-		key := string(keyOf(o))
-		keys[key] = o
-		sorted = append(sorted, key)
+	keys := make([][]byte, 0, len(b.changes))
+	changes := make(map[string]change, len(b.changes))
+	for o, c := range b.changes {
+		key := keyOf(o)
+		keys = append(keys, key)
+		changes[string(key)] = c
 	}
-	slices.Sort(sorted)
-	err = d.update(func(tx *bbolt.Tx) error {
-		w = written{}
-		bodies := tx.Bucket(bucketBodies)
-		if err := f.writeBodies(bodies, b); err != nil {
+	slices.SortFunc(keys, bytes.Compare)
+	err = d.write(func(tx *bbolt.Tx, before content) error {
+		sizes := bodySizes{before: before.bodies, known: map[sum]uint64{}}
+		if err := f.writeBodies(tx, b, sizes); err != nil {
 			return err
 		}
-		records := tx.Bucket(bucketRecords)
-		for _, key := range sorted {
-			c := b.changes[keys[key]]
-			if err := f.writeChange(records, bodies, []byte(key), c, &w); err != nil {
+		records := changer{to: tx.Bucket(bucketRecords), before: before.records}
+		w = written{}
+		for _, key := range keys {
+			value, err := f.valueOf(key, changes[string(key)], sizes)
+			switch {
+			case err != nil:
+				return err
+			case value != nil:
+				w.records++
+				err = records.put(key, value)
+			default:
+				if changes[string(key)].record != nil {
+					w.bodiless++
+				}
+				err = records.drop(key)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -124,54 +136,88 @@ func (f *File) write(d *disk, b *batch) (w written, err error) {
 	return w, err
 }
 
-// writeBodies writes the bodies that are not there yet, in their order.
-func (f *File) writeBodies(bodies *bbolt.Bucket, b *batch) error {
-	for s := range b.damaged {
-		if err := bodies.Delete(s[:]); err != nil {
-			return err
-		}
+// bodySizes says how long the bodies in the file are, those that are being
+// written included. 0 and false: it is not there.
+type bodySizes struct {
+	before *bucket
+	known  map[sum]uint64
+}
+
+const noBody = 1<<64 - 1
+
+func (b bodySizes) of(s sum) (size uint64, ok bool, err error) {
+	size, known := b.known[s]
+	if known {
+		return size, size != noBody, nil
 	}
-	sums := make([]sum, 0, len(b.bodies))
+	coded, err := b.before.get(s[:])
+	if err != nil {
+		return 0, false, err
+	}
+	size, _, bad := splitBody(coded)
+	if bad != nil {
+		size = noBody
+	}
+	b.known[s] = size
+	return size, bad == nil, nil
+}
+
+// writeBodies writes the bodies that are not there yet, in their order, and
+// drops those that cannot be read.
+func (f *File) writeBodies(tx *bbolt.Tx, b *batch, sizes bodySizes) error {
+	var sums []sum
 	for s := range b.bodies {
 		sums = append(sums, s)
 	}
-	slices.SortFunc(sums, func(a, b sum) int { return bytes.Compare(a[:], b[:]) })
-	for _, s := range sums {
-		body := b.bodies[s].body
-		if bodies.Get(s[:]) != nil || len(body) > largestBody || sha256.Sum256(body) != s {
-			continue // of the last two, no record is written either
+	for s := range b.damaged {
+		if b.bodies[s] == nil {
+			sums = append(sums, s)
 		}
-		if err := bodies.Put(s[:], f.coder.encode(body)); err != nil {
+	}
+	slices.SortFunc(sums, func(a, b sum) int { return bytes.Compare(a[:], b[:]) })
+	bodies := changer{to: tx.Bucket(bucketBodies), before: sizes.before}
+	for _, s := range sums {
+		_, there, err := sizes.of(s)
+		if err != nil {
+			return err
+		}
+		h := b.bodies[s]
+		switch {
+		case h == nil:
+			sizes.known[s] = noBody
+			err = bodies.drop(s[:])
+		case there && !b.damaged[s], len(h.body) > largestBody, sha256.Sum256(h.body) != s:
+		default:
+			sizes.known[s] = uint64(len(h.body))
+			err = bodies.put(s[:], f.coder.encode(h.body))
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// writeChange writes one record, or drops it. A record whose body is nowhere
-// is dropped too.
-func (f *File) writeChange(records, bodies *bbolt.Bucket, key []byte, c change, w *written) error {
+// valueOf returns the record to be written, nil if what is there is to be
+// dropped: because that was said, or because the record's body is nowhere.
+func (f *File) valueOf(key []byte, c change, sizes bodySizes) ([]byte, error) {
 	if c.record == nil {
-		return records.Delete(key)
+		return nil, nil
 	}
 	k := kept{Record: *c.record}
 	if k.Sum != (sum{}) {
-		body := bodies.Get(k.Sum[:])
-		size, _, err := splitBody(body)
-		if err != nil {
-			w.bodiless++
-			return records.Delete(key)
+		size, there, err := sizes.of(k.Sum)
+		if err != nil || !there {
+			return nil, err
 		}
 		k.size = size
 		f.sweep.mark(k.Sum)
 	}
 	value, err := encodeRecord(key, &k)
-	if err != nil { // an access result that does not exist
-		w.bodiless++
-		return records.Delete(key)
+	if err != nil {
+		return nil, nil //nolint:nilerr // an access result that does not exist is not kept
 	}
-	w.records++
-	return records.Put(key, value)
+	return value, nil
 }
 
 // open opens the file or makes one. A damaged one is set aside. It returns an
@@ -180,7 +226,6 @@ func (f *File) open() error {
 	for range 3 { // it may be made, set aside or taken by another meanwhile
 		was, _ := os.Stat(f.config.Path)
 		d, err := openDisk(f.config.Path, false, f.config.Patience)
-		var damaged *damage
 		switch {
 		case err == nil:
 			f.disk.Store(d)
@@ -191,8 +236,8 @@ func (f *File) open() error {
 				f.degrade(err)
 				return nil
 			}
-		case errors.As(err, &damaged):
-			if !f.putAside(was, damaged.why) {
+		case isDamage(err):
+			if !f.putAside(was, err.Error()) {
 				return nil
 			}
 		case errors.Is(err, ErrInUse), errors.Is(err, errNoFile):

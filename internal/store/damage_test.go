@@ -214,7 +214,7 @@ func TestNothingIsSetAsideOverAnother(t *testing.T) {
 
 func TestFileCutShortAnywhereIsNoHarm(t *testing.T) {
 	t.Parallel()
-	whole, want := sample(t, 160)
+	whole, want := sample(t, 90)
 	page := os.Getpagesize()
 	for size := 0; size < len(whole); size += page {
 		for _, n := range []int{size, size + 1, size + page/2} {
@@ -228,7 +228,7 @@ func TestFileCutShortAnywhereIsNoHarm(t *testing.T) {
 
 func TestPageThatWasOverwrittenIsNoHarm(t *testing.T) {
 	t.Parallel()
-	whole, want := sample(t, 160)
+	whole, want := sample(t, 90)
 	page := os.Getpagesize()
 	random := rand.NewChaCha8([32]byte{2})
 	for at := 0; at < len(whole); at += page {
@@ -260,7 +260,7 @@ func TestOctetThatWasChangedIsNoHarm(t *testing.T) {
 	t.Parallel()
 	whole, want := sample(t, 120)
 	random := rand.New(rand.NewPCG(3, 4))
-	n := 200
+	n := 120
 	if testing.Short() {
 		n = 40
 	}

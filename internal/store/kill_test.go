@@ -27,6 +27,10 @@ func child() bool {
 	if path == "" {
 		return false
 	}
+	if os.Getenv(childPath+"_FULL") != "" {
+		fillUp(path)
+		return true
+	}
 	f, err := Open(Config{Path: path})
 	if err != nil {
 		fmt.Println("fault", err)

@@ -275,7 +275,7 @@ func (s *Stats) count(r *kept, now time.Time) {
 	default:
 		s.Unreachable++
 	}
-	if !now.Before(r.FreshUntil) {
+	if !r.FreshUntil.IsZero() && !now.Before(r.FreshUntil) {
 		s.Stale++
 	}
 	if s.Oldest.IsZero() || r.Checked.Before(s.Oldest) {

@@ -67,6 +67,27 @@ func hasPort(authority string) bool {
 // Exactly returns the pattern of one origin.
 func Exactly(o origin.Origin) Pattern { return Pattern{Scheme: o.Scheme, Host: o.Host, Port: o.Port} }
 
+// String returns the pattern as ParsePattern reads it.
+func (p Pattern) String() string {
+	if p.Host == "" {
+		return "*"
+	}
+	text := p.Host
+	if strings.Contains(text, ":") {
+		text = "[" + text + "]"
+	}
+	if p.Below {
+		text = "*." + text
+	}
+	if p.Port != "" {
+		text += ":" + p.Port
+	}
+	if p.Scheme != "" {
+		text = p.Scheme + "://" + text
+	}
+	return text
+}
+
 // Matches reports whether the pattern names an origin.
 func (p Pattern) Matches(o origin.Origin) bool {
 	if p.Scheme != "" && p.Scheme != o.Scheme || p.Port != "" && p.Port != o.Port {

@@ -28,7 +28,7 @@ func sizes() []int {
 // their own, about as long as the median of real files.
 func benchBody(n int) string {
 	if n%2 == 0 {
-		n = n % 100
+		n %= 100
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "User-agent: *\nDisallow: /private-%d/\n", n)

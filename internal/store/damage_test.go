@@ -103,6 +103,10 @@ func use(t testing.TB, content []byte, want map[origin.Origin]fetch.Record) (fou
 	if err != nil {
 		t.Fatalf("heed does not start again: %v", err)
 	}
+	f.Save(storetest.HTTPS("fresh0.example"), fresh) // it may have been in a file that showed its damage late
+	if f.Flush(context.Background()) != nil {
+		flush(t, f) // to a new one
+	}
 	holds(t, f, storetest.HTTPS("fresh0.example"), fresh)
 	if err := f.Close(); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
 // What is in the file. The format stands in a bucket of its own, so that a
@@ -111,7 +113,7 @@ func mapFile(path string, readOnly bool, patience time.Duration) (*disk, error) 
 	switch {
 	case err == nil:
 		return d, nil
-	case errors.Is(err, bbolt.ErrTimeout):
+	case errors.Is(err, bbolterrors.ErrTimeout):
 		return nil, fmt.Errorf("%s: %w", path, ErrInUse)
 	case isDamage(err):
 		_ = d.file.Close() // bbolt did not get as far
@@ -253,6 +255,10 @@ func (d *disk) content() (c content, err error) {
 	}
 	if err == nil && (c.records == nil || c.bodies == nil) {
 		err = &damage{why: "it lacks a part"}
+	}
+	if err == nil {
+		c.records.holds = func(key []byte) bool { return bytes.HasSuffix(key, []byte{nul, partEnd}) }
+		c.bodies.holds = func(key []byte) bool { return len(key) == len(sum{}) }
 	}
 	return c, err
 }

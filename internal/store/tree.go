@@ -13,7 +13,8 @@ type bucket struct {
 	r      io.ReaderAt
 	meta   *meta
 	root   uint64
-	inline *page // where the bucket is small: its one page, and root is 0
+	inline *page                 // where the bucket is small: its one page, and root is 0
+	holds  func(key []byte) bool // whether a key may be in it; nil: any may
 }
 
 // readBucket finds a bucket by its name. nil if there is none.
@@ -63,6 +64,9 @@ func (b *bucket) leaf(key []byte) (p *page, next []byte, err error) {
 			return nil, nil, damagedPage(id)
 		}
 		if p.flags == flagLeaf {
+			if b.holds != nil && p.count > 0 && !b.holds(p.b[p.element(0).key:p.element(0).value]) {
+				return nil, nil, damagedPage(id) // it is another bucket's
+			}
 			return p, next, nil
 		}
 		i, found := p.search(key)

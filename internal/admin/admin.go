@@ -1,6 +1,11 @@
-// Package admin is heed's listener for its operator: metrics, health, version.
-// It listens on loopback and answers only requests whose Host names it, so
-// that a web page cannot reach it by DNS rebinding. Nothing here has effects.
+// Package admin is how an operator talks to a heed that runs.
+//
+// New is for a listener on loopback: metrics, health, version. It answers only
+// requests whose Host names it, so that a web page cannot reach it by DNS
+// rebinding. Nothing there has effects.
+//
+// NewControl is for a socket that only heed's own user can open, and Client is
+// its other end: what is kept of robots.txt files, to look at and to drop.
 package admin
 
 import (
@@ -13,11 +18,12 @@ import (
 	"heed/internal/origin"
 )
 
-// Config is what a Handler shows. All fields are required.
+// Config is what a Handler shows. All fields but the last are required.
 type Config struct {
-	Metrics http.Handler
-	Version string
-	Ready   *Readiness
+	Metrics  http.Handler
+	Version  string
+	Ready    *Readiness
+	Degraded func() string // what heed does without at the moment, "" for nothing; nil: nothing ever
 }
 
 // Readiness says whether new work is welcome. The zero value is not ready.
@@ -47,7 +53,8 @@ func (r *Readiness) Why() string {
 //
 //	/metrics   Prometheus and OpenMetrics text
 //	/healthz   200 while the process runs
-//	/readyz    200 when exchanges are welcome, 503 with the reason when not
+//	/readyz    200 when exchanges are welcome, 503 with the reason when not;
+//	           200 and "degraded: " with what heed does without, too
 //	/version   JSON
 func New(c Config) http.Handler {
 	mux := http.NewServeMux()
@@ -57,6 +64,12 @@ func New(c Config) http.Handler {
 		if why := c.Ready.Why(); why != "" {
 			text(w, http.StatusServiceUnavailable, why)
 			return
+		}
+		if c.Degraded != nil {
+			if without := c.Degraded(); without != "" {
+				text(w, http.StatusOK, "degraded: "+without)
+				return
+			}
 		}
 		text(w, http.StatusOK, "ready")
 	})

@@ -62,6 +62,27 @@ func TestReadyzFollowsTheLifeOfHeed(t *testing.T) {
 	}
 }
 
+func TestReadyzSaysWhatHeedDoesWithout(t *testing.T) {
+	without, r := "", new(Readiness)
+	h := New(Config{Metrics: http.NotFoundHandler(), Ready: r, Degraded: func() string { return without }})
+	for _, step := range []struct {
+		why, without string
+		status       int
+		says         string
+	}{
+		{"starting", "the disk", 503, "starting"},
+		{"", "", 200, "ready"},
+		{"", "the disk", 200, "degraded: the disk"},
+		{"shutting down", "the disk", 503, "shutting down"},
+	} {
+		r.Set(step.why)
+		without = step.without
+		if w := ask(h, "GET", "localhost", "/readyz"); w.Code != step.status || strings.TrimSpace(w.Body.String()) != step.says {
+			t.Errorf("%d %q, want %d %q", w.Code, w.Body, step.status, step.says)
+		}
+	}
+}
+
 func TestHostThatAWebSiteCouldHaveIsRefused(t *testing.T) {
 	h, _ := newHandler()
 	for _, row := range []struct {

@@ -26,6 +26,7 @@ import (
 	"heed/internal/dial"
 	"heed/internal/metrics"
 	"heed/internal/override"
+	"heed/internal/store"
 	"heed/proxy"
 )
 
@@ -34,6 +35,7 @@ type Options struct {
 	Log     zerolog.Logger
 	Version string             // shown, and sent in the User-Agent of robots.txt fetches
 	Record  func(*audit.Entry) // sees every exchange; nil: nobody beside the log and the metrics
+	Private bool               // for one command: a cache file beside that of the heed that serves, and no socket
 }
 
 // App is a heed that listens. Make one with Start, then call Run once.
@@ -43,15 +45,19 @@ type App struct {
 	overrides *override.Table // nil: none
 	proxy     *proxy.Proxy
 	fetcher   *fetch.Fetcher
+	store     *store.File // nil: none
 	admin     *http.Server
+	control   *http.Server // nil: none
 	ready     *admin.Readiness
 	shutdown  time.Duration
 
 	proxyListener net.Listener
 	adminListener net.Listener // nil when off
+	socket        net.Listener // nil when there is no control
 }
 
-// Start makes or loads the CA in the state directory and opens the listeners.
+// Start makes or loads the CA in the state directory, opens the cache file and
+// the listeners.
 // When it fails nothing is left open, and the error names the path or address
 // at fault.
 func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
@@ -83,6 +89,10 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 		a.closeListeners()
 		return nil, fmt.Errorf("starting: the upstream proxy %s is heed itself; name another in upstream.proxy, or take heed out of HTTP_PROXY and HTTPS_PROXY where it starts", dialer.Proxy())
 	}
+	if a.store, err = openStore(c, o); err != nil {
+		a.closeListeners()
+		return nil, err
+	}
 	sayUpstream(o.Log, c.Upstream, dialer.Proxy())
 	recent := new(audit.Recent)
 	m := metrics.New(o.Version, metrics.Gauges{
@@ -95,10 +105,18 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 	})
 	robots := fetcherConfig(c, dialer, roots, o.Version)
 	robots.Observe = m.Fetches()
+	if a.store != nil {
+		robots.Store = a.store
+		m.Store(storeMetrics(a.store))
+	}
 	a.fetcher = fetch.New(robots)
+	if a.store != nil && !o.Private {
+		a.socket = listenControl(ctx, Socket(c.StateDir), o.Log)
+		a.control = controlServer(cache{a.store, a.fetcher.Forget})
+	}
 	a.proxy = proxy.New(proxyConfig(c, o.Version, via, a, dialer, roots, recent, recorder(o, m)))
 	a.admin = &http.Server{
-		Handler:           admin.New(admin.Config{Metrics: m.Handler(), Version: o.Version, Ready: a.ready}),
+		Handler:           admin.New(admin.Config{Metrics: m.Handler(), Version: o.Version, Ready: a.ready, Degraded: degraded(a.store)}),
 		ReadHeaderTimeout: time.Duration(c.Timeouts.ClientHeader),
 		IdleTimeout:       time.Duration(c.Timeouts.Idle),
 	}
@@ -192,12 +210,10 @@ func (a *App) Run(ctx context.Context) error {
 	g, running := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.proxy.Serve(a.proxyListener) })
 	if a.adminListener != nil {
-		g.Go(func() error {
-			if err := a.admin.Serve(a.adminListener); !errors.Is(err, http.ErrServerClosed) {
-				return err
-			}
-			return nil
-		})
+		g.Go(func() error { return serve(a.admin, a.adminListener) })
+	}
+	if a.socket != nil {
+		g.Go(func() error { return serve(a.control, a.socket) })
 	}
 	g.Go(func() error {
 		a.overrides.Watch(running, a.expired)
@@ -211,6 +227,13 @@ func (a *App) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
+func serve(s *http.Server, l net.Listener) error {
+	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
 // stop ends everything in order: the proxy drains while the admin listener
 // still answers, so that an orchestrator sees what goes on.
 func (a *App) stop() error {
@@ -222,6 +245,10 @@ func (a *App) stop() error {
 		a.log.Warn().Dur("after", a.shutdown).Msg("exchanges still under way were cut off")
 		err = nil
 	}
+	if a.control != nil {
+		err = errors.Join(err, a.control.Close())
+	}
 	a.fetcher.Close()
+	closeStore(a.store, a.log)
 	return errors.Join(err, a.admin.Close())
 }

@@ -92,6 +92,7 @@ func TestRobotsAndPagesGoThroughTheUpstreamProxy(t *testing.T) {
 		t.Errorf("at the start the log says %s", said)
 	}
 	a.closeListeners()
+	closeStore(a.store, a.log)
 
 	a, end := begin(t, c)
 	if resp, body := through(t, a, "http://nowhere.example/page"); resp.StatusCode != 200 || body != "a page of nowhere.example" {

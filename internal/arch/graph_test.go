@@ -38,13 +38,13 @@ var graph = map[string]row{
 		},
 	},
 
-	"internal/admin": {heed: []string{"internal/origin"}},
+	"internal/admin": {heed: []string{"internal/origin", "internal/store"}},
 	"internal/agent": {heed: []string{"policy"}},
 	"internal/app": {
 		heed: []string{
 			"fetch", "policy", "proxy",
 			"internal/admin", "internal/audit", "internal/ca", "internal/config",
-			"internal/dial", "internal/metrics", "internal/origin", "internal/override",
+			"internal/dial", "internal/metrics", "internal/origin", "internal/override", "internal/store",
 		},
 		modules: []string{"github.com/rs/zerolog", "golang.org/x/sync"},
 	},
@@ -57,7 +57,8 @@ var graph = map[string]row{
 	"internal/cli": {
 		heed: []string{
 			"policy", "policy/lint",
-			"internal/agent", "internal/app", "internal/audit", "internal/ca", "internal/config", "internal/origin", "internal/override",
+			"internal/admin", "internal/agent", "internal/app", "internal/audit", "internal/ca", "internal/config", "internal/origin",
+			"internal/override", "internal/store",
 		},
 		modules: []string{
 			"github.com/alecthomas/kong",

@@ -6,6 +6,7 @@
 //	heed check     say what a robots.txt allows
 //	heed lint      say what is wrong with a robots.txt, or mend it
 //	heed health    ask a heed that runs whether it is ready
+//	heed cache     look at the robots.txt files that are kept, or drop them
 //	heed ca        show or export the CA
 //	heed config    check or print the configuration
 //	heed version   print the version
@@ -38,6 +39,7 @@ type grammar struct {
 	Check   checkCmd   `cmd:"" help:"Say what a robots.txt allows."`
 	Lint    lintCmd    `cmd:"" help:"Say what is wrong with a robots.txt, or mend it."`
 	Health  healthCmd  `cmd:"" help:"Ask a heed that runs whether it is ready."`
+	Cache   cacheCmd   `cmd:"" help:"Look at the robots.txt files that are kept, or drop them."`
 	CA      caCmd      `cmd:"" help:"Show or export the CA."`
 	Config  configCmd  `cmd:"" help:"Check or print the configuration."`
 	Version versionCmd `cmd:"" help:"Print the version."`
@@ -118,7 +120,7 @@ func failing(err error, code int) error {
 // usage is the failure of a command line that cannot be read.
 func usage(args []string, err error) error {
 	command, code := "heed", 2
-	if known := []string{"serve", "run", "env", "check", "lint", "health", "ca", "config", "version"}; len(args) > 0 {
+	if known := []string{"serve", "run", "env", "check", "lint", "health", "cache", "ca", "config", "version"}; len(args) > 0 {
 		for _, name := range known {
 			if args[0] == name {
 				command += " " + name

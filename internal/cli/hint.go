@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"syscall"
+
+	"heed/internal/store"
 )
 
 // hintFor says what to do about an error that comes from the system. Empty if
@@ -16,6 +18,8 @@ func hintFor(err error) string {
 		return "standard output takes no more; send it elsewhere, or make room"
 	}
 	switch {
+	case errors.Is(err, store.ErrInUse):
+		return "stop the heed that has it, or name another file with cache.file; each heed serve needs one of its own"
 	case errors.Is(err, syscall.EADDRINUSE):
 		return "--listen 127.0.0.1:0 takes a free port, --admin-listen off does without the admin listener"
 	case errors.Is(err, syscall.EADDRNOTAVAIL):

@@ -127,7 +127,7 @@ func runThrough(cfg config.Config, log zerolog.Logger, path string, argv []strin
 	defer signal.Stop(signals)
 
 	summary := audit.NewSummary()
-	a, err := app.Start(ctx, cfg, app.Options{Log: log, Version: thisBuild().Version, Record: summary.Record})
+	a, err := app.Start(ctx, cfg, app.Options{Log: log, Version: thisBuild().Version, Record: summary.Record, Private: true})
 	if err != nil {
 		return err
 	}

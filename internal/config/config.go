@@ -50,7 +50,7 @@ type Config struct {
 	Log          Log              `yaml:"log"`
 }
 
-// Off in place of an address turns a listener off.
+// Off in place of an address turns a listener off, in place of a path a file.
 const Off = "off"
 
 // HTTPS says what is done with a tunnel.
@@ -110,7 +110,8 @@ const (
 
 // Cache is about what is kept of the robots.txt files.
 type Cache struct {
-	MaxBytes Size `yaml:"max_bytes"` // octets of memory
+	MaxBytes Size   `yaml:"max_bytes"` // octets of memory
+	File     string `yaml:"file"`      // what outlives the process; "" is robots.db in the state directory, Off is none
 }
 
 // Policy is about how robots.txt is read.

@@ -54,6 +54,9 @@ func parse(name string, text []byte, settings []Setting) (Config, error) {
 		r.set(s)
 	}
 	c.StateDir = r.beside("state_dir", c.StateDir)
+	if c.Cache.File != Off {
+		c.Cache.File = r.beside("cache.file", c.Cache.File)
+	}
 	c.Upstream.Roots = r.beside("upstream.roots", c.Upstream.Roots)
 	r.besideOverrides()
 	// A value that could not be read still has its default, so a further check

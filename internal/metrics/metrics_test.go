@@ -27,6 +27,7 @@ func newMetrics() *Metrics {
 
 func TestMetricsKeepPrometheusRules(t *testing.T) {
 	m := newMetrics()
+	m.Store(func() Store { return Store{} })
 	m.Exchange(&audit.Entry{Reason: "disallowed"})
 	problems, err := testutil.GatherAndLint(m.registry)
 	if err != nil {
@@ -88,5 +89,22 @@ func TestLabelsHoldNothingOfAClient(t *testing.T) {
 	}
 	if n := testutil.CollectAndCount(m.exchanges); n != 1 {
 		t.Errorf("three clients made %d series, want 1", n)
+	}
+}
+
+func TestStoreIsCountedWhenItIsAskedFor(t *testing.T) {
+	m, s := newMetrics(), Store{Saved: 1, Lost: 2, Damaged: 3, Faults: 4, SetAside: 5, Waiting: 6, Octets: 7}
+	m.Store(func() Store { return s })
+	s.Degraded = true
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for _, line := range []string{
+		"heed_cache_records_saved_total 1", "heed_cache_records_lost_total 2", "heed_cache_records_damaged_total 3",
+		"heed_cache_faults_total 4", "heed_cache_files_set_aside_total 5", "heed_cache_records_waiting 6",
+		"heed_cache_file_bytes 7", "heed_cache_degraded 1",
+	} {
+		if !strings.Contains(w.Body.String(), "\n"+line+"\n") {
+			t.Errorf("no line %s in\n%s", line, w.Body)
+		}
 	}
 }

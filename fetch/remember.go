@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"hash/maphash"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -80,7 +81,7 @@ const (
 )
 
 // place returns the kind and key of an origin. Different origins differ in
-// one of them: neither a scheme nor a port has a space.
+// one of them, whatever octets they have.
 func place(o origin.Origin) (kind int, key string) {
 	switch {
 	case o.Scheme == "https" && o.Port == "443":
@@ -88,7 +89,7 @@ func place(o origin.Origin) (kind int, key string) {
 	case o.Scheme == "http" && o.Port == "80":
 		return kindHTTP, o.Host
 	}
-	return kindOther, o.Scheme + " " + o.Port + " " + o.Host
+	return kindOther, strconv.Itoa(len(o.Scheme)) + " " + strconv.Itoa(len(o.Port)) + " " + o.Scheme + o.Port + o.Host
 }
 
 func newMemory(octets int64, evicted func(int, int64)) *memory {
@@ -153,10 +154,12 @@ func (s *shard) carry(kind int, key string) {
 // put remembers e, which nobody else has yet, in place of what was known of o.
 func (m *memory) put(o origin.Origin, e *entry) {
 	kind, key := place(o)
-	if kind != kindOther {
+	e.cost = int32(costOf(e))
+	if kind == kindOther {
+		e.cost += int32(len(key))
+	} else {
 		key = hostIn(e.url, key)
 	}
-	e.cost = int32(costOf(e))
 	charge := int64(e.cost)
 	if e.body != nil {
 		held, charged := m.bodies.hold(e.body)

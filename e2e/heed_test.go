@@ -32,6 +32,12 @@ type heed struct {
 // test ends it gets SIGTERM, and must then end by itself with status 0.
 func startHeed(t testing.TB, env []string, flags ...string) *heed {
 	t.Helper()
+	return start(t, (*heed).stop, env, flags...)
+}
+
+// start is startHeed with another end.
+func start(t testing.TB, end func(*heed, testing.TB), env []string, flags ...string) *heed {
+	t.Helper()
 	h := &heed{stateDir: filepath.Join(t.TempDir(), "state"), log: &logBuffer{}, done: make(chan struct{})}
 	args := append([]string{
 		"serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--state-dir", h.stateDir,
@@ -51,7 +57,7 @@ func startHeed(t testing.TB, env []string, flags ...string) *heed {
 		h.read(stderr, ready)
 		_ = h.cmd.Wait() // the exit status is in ProcessState
 	}()
-	t.Cleanup(func() { h.stop(t) })
+	t.Cleanup(func() { end(h, t) })
 	select {
 	case <-ready:
 	case <-h.done:

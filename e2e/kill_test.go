@@ -58,8 +58,7 @@ func TestKilledUnderLoadHeedFetchesNothingTwice(t *testing.T) {
 				t.Fatalf("round %d: h%d.example: %s", round, i, a.reason)
 			}
 		}
-		killed := time.AfterFunc(2500*time.Millisecond, func() { _ = h.cmd.Process.Signal(syscall.SIGKILL) })
-		defer killed.Stop()
+		time.AfterFunc(2500*time.Millisecond, func() { _ = h.cmd.Process.Signal(syscall.SIGKILL) })
 		for done := false; !done; fresh++ {
 			select {
 			case <-h.done:

@@ -34,6 +34,7 @@ type (
 		Contact      string   `placeholder:"URL" env:"HEED_CONTACT" help:"URL or mailto: that leads to you, for the User-Agent of robots.txt fetches."`
 		ConnectTo    []string `placeholder:"HOST1:PORT1:HOST2:PORT2" sep:"none" help:"Connect to HOST2:PORT2 in place of HOST1:PORT1; an empty HOST1 or PORT1 is any. Can be repeated."`
 		AllowAddress []string `placeholder:"CIDR" sep:"none" help:"Allow connections to a special range, such as 127.0.0.0/8. Can be repeated."`
+		Upstream     string   `name:"upstream-proxy" placeholder:"URL" env:"HEED_UPSTREAM_PROXY" help:"Connect through this proxy: http, https or socks5, or environment for that of HTTP_PROXY (none)."`
 	}
 	logFlags struct {
 		LogLevel  string `placeholder:"LEVEL" env:"HEED_LOG_LEVEL" help:"debug, info, warn or error (info)."`
@@ -43,15 +44,16 @@ type (
 
 // keyOfFlag says which key of the configuration a flag sets.
 var keyOfFlag = map[string]string{
-	"state-dir":     "state_dir",
-	"listen":        "listen",
-	"admin-listen":  "admin_listen",
-	"allow-client":  "clients.allow",
-	"contact":       "contact",
-	"connect-to":    "connect_to",
-	"allow-address": "allow_address",
-	"log-level":     "log.level",
-	"log-format":    "log.format",
+	"state-dir":      "state_dir",
+	"listen":         "listen",
+	"admin-listen":   "admin_listen",
+	"allow-client":   "clients.allow",
+	"contact":        "contact",
+	"connect-to":     "connect_to",
+	"allow-address":  "allow_address",
+	"upstream-proxy": "upstream.proxy",
+	"log-level":      "log.level",
+	"log-format":     "log.format",
 }
 
 // load returns the configuration that a command line asks for. The fixed

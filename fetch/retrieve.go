@@ -169,6 +169,11 @@ func (v *retrieval) visit(ctx context.Context, at *url.URL) (*url.URL, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	resp, err := v.send(ctx, at)
+	if err == nil && v.isConditional(at) && resp.StatusCode == http.StatusNotModified && !v.known.validators.areMeantBy(resp.Header) {
+		_ = resp.Body.Close()
+		v.known = known{} // what there is now, it tells whoever does not have the other body
+		resp, err = v.send(ctx, at)
+	}
 	if err != nil {
 		return nil, err
 	}

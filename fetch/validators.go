@@ -47,6 +47,14 @@ func (v validators) split() (etag, lastModified string) {
 	return etag, lastModified
 }
 
+// areMeantBy reports whether a 304 with these fields is about the body of v. One
+// that names another entity tag is about another body (RFC 9111 §4.3.4).
+func (v validators) areMeantBy(h http.Header) bool {
+	etag, _ := v.split()
+	named, _ := validatorsOf(h).split()
+	return etag == "" || named == "" || strings.TrimPrefix(etag, "W/") == strings.TrimPrefix(named, "W/")
+}
+
 // put makes a request conditional (RFC 9110 §13.1).
 func (v validators) put(h http.Header) {
 	etag, lastModified := v.split()

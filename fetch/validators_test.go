@@ -141,3 +141,41 @@ func TestOnlyTheURLThatGaveTheBodyIsAskedByItsValidators(t *testing.T) {
 		}
 	})
 }
+
+// RFC 9111 §4.3.4: a 304 that names another entity tag is about a body that is
+// not here. It confirms nothing; the origin is asked without validators.
+func TestA304ForAnotherBodyConfirmsNothing(t *testing.T) {
+	for _, r := range []struct {
+		why, known, named string
+		requests          int64 // of the second fetch
+		public            bool  // /public is allowed after it
+	}{
+		{"another one", `"1"`, `"2"`, 2, false},
+		{"another one, weak", `W/"1"`, `W/"2"`, 2, false},
+		{"the same", `"1"`, `"1"`, 1, true},
+		{"the same, by weak comparison", `W/"1"`, `"1"`, 1, true},
+		{"none", `"1"`, "", 1, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			transport := &counted{answer: answers(200, closedFile, "ETag: "+r.known)}
+			f := newFetcher(t, Config{Transport: transport})
+			o := at(t, "a.example")
+			snapshot(t, f, o)
+			transport.becomes(func(req *http.Request) (*http.Response, error) {
+				if req.Header.Get("If-None-Match") == "" {
+					return response(200, "User-agent: *\nDisallow: /\n", "ETag: "+r.named), nil
+				}
+				if r.named == "" {
+					return response(304, ""), nil
+				}
+				return response(304, "", "ETag: "+r.named), nil
+			})
+			transport.asked.Store(0)
+			time.Sleep(24 * time.Hour)
+			s := snapshot(t, f, o)
+			if n := transport.asked.Load(); n != r.requests || s.Access != policy.Successful || allowed(s, "/public") != r.public {
+				t.Errorf("%s: %d requests, want %d; %+v", r.why, n, r.requests, s)
+			}
+		})
+	}
+}

@@ -56,7 +56,8 @@ func (l lifetimes) next(prev *entry, url string, a answer, now moment, jitter fl
 // freshness is how long an answer is used without asking again: for what its
 // fields tell, but neither shorter than the floor nor longer than the cap,
 // which is also for what they do not tell (RFC 9309 §2.4, RFC 9111 §4.2). To
-// confirm without telling confirms what was told before (RFC 9111 §4.3.4).
+// confirm without telling confirms what was told before (RFC 9111 §4.3.4). A
+// redirect on the way that was to be used for less makes it less.
 func (l lifetimes) freshness(prev *entry, a answer) time.Duration {
 	life := l.freshFor
 	switch {
@@ -64,6 +65,9 @@ func (l lifetimes) freshness(prev *entry, a answer) time.Duration {
 		life = a.life
 	case a.confirmed:
 		life = time.Duration(prev.freshFor) * time.Second
+	}
+	if a.hopTold {
+		life = min(life, a.hopLife)
 	}
 	return min(max(life, l.freshMin), l.freshFor)
 }

@@ -37,6 +37,8 @@ type answer struct {
 	kept       []byte        // octets, where they are to be kept
 	told       bool          // the fields told how long to use the answer
 	life       time.Duration // that
+	hopTold    bool          // and those of a redirect how long to use that
+	hopLife    time.Duration // the least that one told
 	retryAfter time.Duration // what an unreachable origin asked for, 0 if nothing
 	err        error         // why the origin is unreachable, else nil
 	requests   int           // requests sent
@@ -269,20 +271,17 @@ func (v *retrieval) take(resp *http.Response, at *url.URL) (*url.URL, error) {
 	return nil, fmt.Errorf("status %d, which is no answer to this request", code)
 }
 
-// useFor notes the validators of an answer, and for how long it may be used. A
-// redirect that was to be used for less has made it less.
+// useFor notes the validators of an answer, and for how long it may be used.
 func (a *answer) useFor(h http.Header) {
 	a.validators = validatorsOf(h)
-	if life, told := freshnessOf(h, time.Now()); told && (!a.told || life < a.life) {
-		a.told, a.life = true, life
-	}
+	a.life, a.told = freshnessOf(h, time.Now())
 }
 
 // useRedirectFor notes for how long a redirect may be used. One that says
 // nothing, or that it is not to be kept, says nothing of where it leads.
 func (a *answer) useRedirectFor(h http.Header) {
-	if life, told := freshnessOf(h, time.Now()); told && life > 0 && (!a.told || life < a.life) {
-		a.told, a.life = true, life
+	if life, told := freshnessOf(h, time.Now()); told && life > 0 && (!a.hopTold || life < a.hopLife) {
+		a.hopTold, a.hopLife = true, life
 	}
 }
 

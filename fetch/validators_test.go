@@ -179,3 +179,25 @@ func TestA304ForAnotherBodyConfirmsNothing(t *testing.T) {
 		})
 	}
 }
+
+// Nor does a redirect on the way, which tells of itself.
+func TestARedirectDoesNotProlongWhatIsConfirmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFetcher(t, Config{Transport: script(func(r *http.Request) (*http.Response, error) {
+			switch {
+			case r.URL.Path == "/robots.txt":
+				return response(301, "", "Location: /r", "Cache-Control: max-age=86400"), nil
+			case r.Header.Get("If-None-Match") != "":
+				return response(304, ""), nil
+			}
+			return response(200, closedFile, `ETag: "1"`, "Cache-Control: max-age=600"), nil
+		})})
+		for _, status := range []int{200, 304, 304} {
+			s := snapshot(t, f, at(t, "a.example"))
+			if s.Status != status || s.FreshUntil.Sub(s.Fetched) != 10*time.Minute {
+				t.Fatalf("status %d, fresh for %v", s.Status, s.FreshUntil.Sub(s.Fetched))
+			}
+			time.Sleep(10 * time.Minute)
+		}
+	})
+}

@@ -49,7 +49,8 @@
 // change.
 //
 // Faults of heed's own machine (no descriptors, no memory, a resolver that does
-// not answer) say nothing about the origin and are not remembered.
+// not answer) say nothing about the origin and are not remembered; but where it
+// had redirected before, it is not asked again within a second.
 //
 // # What the origin sees
 //
@@ -324,7 +325,7 @@ func (f *Fetcher) obtain(fl *flight, o origin.Origin) policy.Snapshot {
 	ended := time.Now()
 	now := momentOf(ended)
 	e := f.lifetimes.next(prev, o.RobotsURL(), a, now, rand.Float64())
-	remember := !ours(a.err) || fl.ahead && prev != nil
+	remember := !ours(a.err) || fl.ahead && prev != nil || len(a.hops) > 0 // an origin that answered is not asked again at once
 	if remember {
 		f.memory.put(o, e)
 	}

@@ -397,3 +397,37 @@ func TestNegativeStaleForMeansThatNoCopyIsUsedOn(t *testing.T) {
 		}
 	}
 }
+
+// A fault of heed's own on the way on from an origin that redirected says
+// nothing about it either; but it was asked, and is not at every request.
+func TestAnOriginThatRedirectedIsNotAskedAtOnceAfterAnOwnFault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked int
+		broken := true
+		f := newFetcher(t, Config{Transport: script(func(r *http.Request) (*http.Response, error) {
+			switch {
+			case r.URL.Host == "a.example":
+				asked++
+				return response(302, "", "Location: https://b.example/"), nil
+			case broken:
+				return nil, dnsError("i/o timeout", true)
+			}
+			return response(200, ""), nil
+		})})
+		o := at(t, "a.example")
+		for range 1000 {
+			if s := snapshot(t, f, o); s.Access != policy.Unreachable || allowed(s, "/") || s.Attempts != 0 {
+				t.Fatalf("%+v", s)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if asked > 10 {
+			t.Errorf("%d requests in ten seconds, want ten at most", asked)
+		}
+		broken = false
+		time.Sleep(time.Second)
+		if s := snapshot(t, f, o); s.Access != policy.Successful {
+			t.Errorf("still remembered: %+v", s)
+		}
+	})
+}

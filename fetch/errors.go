@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode"
@@ -85,6 +86,13 @@ var ownFaults = []syscall.Errno{
 	syscall.EADDRNOTAVAIL, syscall.ENETDOWN,
 }
 
+// lostResolvers are errors of the way to a resolver: it is switched off, or
+// nothing leads to it. Of the way to an origin they would be the origin's.
+var lostResolvers = []syscall.Errno{
+	syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ENETUNREACH, syscall.EHOSTUNREACH,
+	syscall.EPERM, syscall.EACCES,
+}
+
 // blameless is an error that knows whether it says nothing about the origin, as
 // that of a proxy on the way there.
 type blameless interface {
@@ -119,12 +127,8 @@ func ours(err error) bool {
 		return true
 	}
 	// The resolver keeps the text of an error and drops the error.
-	for _, errno := range ownFaults {
-		if strings.Contains(dns.Err, errno.Error()) {
-			return true
-		}
-	}
-	return false
+	is := func(errno syscall.Errno) bool { return strings.Contains(dns.Err, errno.Error()) }
+	return slices.ContainsFunc(ownFaults, is) || slices.ContainsFunc(lostResolvers, is)
 }
 
 // keepable returns what of an error stays with the snapshot, for as long as

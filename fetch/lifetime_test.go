@@ -246,6 +246,8 @@ func TestOwnFaultsAreNotRemembered(t *testing.T) {
 		syscall.ENFILE, syscall.ENOMEM, syscall.ENOBUFS, syscall.EADDRNOTAVAIL, syscall.ENETDOWN,
 		dnsError("dial udp 127.0.0.53:53: socket: too many open files", false),
 		dnsError("i/o timeout", true),
+		dnsError("read udp 127.0.0.1:52656->127.0.0.53:53: read: connection refused", false),
+		dnsError("dial udp 192.0.2.53:53: connect: network is unreachable", false),
 		fmt.Errorf("connecting: %w", onTheWay(true)),
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -2,10 +2,12 @@ package fetch
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"heed/internal/origin"
 	"heed/policy"
 )
 
@@ -111,6 +113,35 @@ func TestCloseEndsAFetchAhead(t *testing.T) {
 		f.Close()
 		if s, err := f.Snapshot(context.Background(), o); err != nil || !allowed(&s, "/public") {
 			t.Errorf("what is fresh is there when closed: %v, %+v", err, s)
+		}
+	})
+}
+
+// Nobody waits for what is fetched ahead, so that nobody's patience bounds how
+// much of it there is: a crawl that comes back a day later finds all due at once.
+func TestFetchesAheadDoNotPileUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := &counted{answer: answers(200, closedFile)}
+		f := newFetcher(t, Config{Transport: transport, Concurrency: 10})
+		var origins []origin.Origin
+		for i := range 1000 {
+			origins = append(origins, at(t, fmt.Sprintf("a%d.example", i)))
+			snapshot(t, f, origins[i])
+		}
+		time.Sleep(23*time.Hour + time.Minute)
+		transport.becomes(after(5*time.Second, answers(200, closedFile)))
+		for range 100 {
+			for _, o := range origins {
+				snapshot(t, f, o)
+			}
+			synctest.Wait()
+			if n := f.Stats().Fetching; n != 10 {
+				t.Fatalf("%d fetches under way, want 10", n)
+			}
+			time.Sleep(6 * time.Second)
+		}
+		if n := transport.asked.Load(); n != 2000 {
+			t.Errorf("%d requests, want 2000: what found no room finds some later", n)
 		}
 	})
 }

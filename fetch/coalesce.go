@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"heed/internal/origin"
 	"heed/policy"
@@ -19,9 +20,11 @@ var errAbandoned = errors.New("nobody waits for it any more")
 // While it still waits for its turn it is given up when its last caller leaves,
 // so that clients who come and go cannot pile up work.
 type flights struct {
-	ctx     context.Context // ends when closed
-	cancel  context.CancelCauseFunc
-	running sync.WaitGroup
+	ctx       context.Context // ends when closed
+	cancel    context.CancelCauseFunc
+	running   sync.WaitGroup
+	mostAhead int64        // how many are ahead of expiry, approximately: no caller's patience bounds those
+	ahead     atomic.Int64 // how many are
 
 	mu     sync.Mutex // guards what follows, and the fields of each flight but snapshot
 	byKey  map[origin.Origin]*flight
@@ -39,9 +42,9 @@ type flight struct {
 	begun    bool
 }
 
-func newFlights() *flights {
+func newFlights(mostAhead int) *flights {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	return &flights{ctx: ctx, cancel: cancel, byKey: make(map[origin.Origin]*flight)}
+	return &flights{ctx: ctx, cancel: cancel, mostAhead: int64(mostAhead), byKey: make(map[origin.Origin]*flight)}
 }
 
 // await waits for the flight of o, which it starts when there is none.
@@ -68,6 +71,10 @@ func (f *Fetcher) await(ctx context.Context, o origin.Origin) (policy.Snapshot, 
 // fetchAhead has what is known of o asked for anew before it expires. Nobody
 // waits for it.
 func (f *Fetcher) fetchAhead(o origin.Origin) { f.flights.join(o, true, f.fly) }
+
+// mayFlyAhead reports whether there is room for one more flight ahead of expiry.
+// Where there is none, a later lookup finds some.
+func (fs *flights) mayFlyAhead() bool { return fs.ahead.Load() < fs.mostAhead }
 
 // fly runs one flight. Whatever happens in it, a panic included, its callers
 // are released, with a snapshot that allows nothing at worst.
@@ -98,6 +105,9 @@ func (fs *flights) join(o origin.Origin, ahead bool, fly func(origin.Origin, *fl
 	fl = &flight{done: make(chan struct{}), ahead: ahead, waiting: 1}
 	fl.ctx, fl.cancel = context.WithCancelCause(fs.ctx)
 	fs.byKey[o] = fl
+	if ahead {
+		fs.ahead.Add(1)
+	}
 	fs.running.Go(func() { fly(o, fl) })
 	return fl, false
 }
@@ -134,6 +144,9 @@ func (fs *flights) land(o origin.Origin, fl *flight) {
 		delete(fs.byKey, o)
 	}
 	fs.mu.Unlock()
+	if fl.ahead {
+		fs.ahead.Add(-1)
+	}
 	fl.cancel(nil)
 	close(fl.done)
 }

@@ -131,7 +131,8 @@ type Config struct {
 
 	// Concurrency is how many fetches run at a time, over all origins, and
 	// PerAddress how many at one address (of IPv6, in one /64). Others wait; one
-	// that nobody waits for any more is not begun.
+	// that nobody waits for any more is not begun, and no more than Concurrency
+	// that nobody waits for, ahead of expiry, wait at a time.
 	Concurrency, PerAddress int
 
 	// Lookup finds the addresses that Transport would connect to for a
@@ -204,7 +205,7 @@ func New(c Config) *Fetcher {
 		},
 		memory:   newMemory(orDefault(c.MemoryBytes, DefaultMemoryBytes), c.Observe.evicted),
 		store:    c.Store,
-		flights:  newFlights(),
+		flights:  newFlights(orDefault(c.Concurrency, DefaultConcurrency)),
 		cautious: c.Cautious,
 		refusals: c.Refusals,
 		keep:     c.KeepBodies,
@@ -259,7 +260,7 @@ func (f *Fetcher) look(o origin.Origin, s *policy.Snapshot) bool {
 	if !e.isUsable(now) {
 		return false
 	}
-	if e.isDue(now) && e.asking.CompareAndSwap(false, true) {
+	if e.isDue(now) && f.flights.mayFlyAhead() && e.asking.CompareAndSwap(false, true) {
 		f.fetchAhead(o)
 	}
 	f.fill(s, e, now)

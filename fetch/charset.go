@@ -47,7 +47,8 @@ type text struct {
 // all their files, though, whatever they hold: a body that is UTF-8 is read as
 // UTF-8, and as declared besides. And an origin in another charset is asked for
 // paths in the octets of that charset as well as in those of UTF-8: so the body
-// is read as its octets stand besides being decoded.
+// is read as its octets stand besides being decoded. As UTF-16 anything can be
+// read, so that without a mark the same is done there.
 func decodeCharset(octets []byte, declared string) text {
 	if name := utf16ByMark(octets); name != "" {
 		return text{octets: decode(unicode.UTF16(unicode.BigEndian, unicode.ExpectBOM), octets), note: "decoded from " + name + " by its byte order mark"}
@@ -62,7 +63,7 @@ func decodeCharset(octets []byte, declared string) text {
 	decoded := decode(known, octets)
 	switch {
 	case strings.HasPrefix(declared, "utf-16"):
-		return text{octets: decoded, note: "decoded from " + declared}
+		return text{octets: decoded, other: octets, note: "decoded from " + declared}
 	case bytes.Equal(decoded, octets):
 		return text{octets: octets}
 	case isValidButForItsEnd(octets):

@@ -33,6 +33,7 @@ func TestCharsets(t *testing.T) {
 		{"UTF-16 with a mark, not declared", "", utf16, "/caf%C3%A9/x", "/cafe/x", "decoded from utf-16le by its byte order mark"},
 		{"a mark goes before what is declared", "iso-8859-1", utf16, "/caf%C3%A9/x", "/cafe/x", "decoded from utf-16le by its byte order mark"},
 		{"UTF-16 without a mark, declared", "utf-16be", bare16, "/caf%C3%A9/x", "/cafe/x", "decoded from utf-16be"},
+		{"declared as UTF-16, which it is not", "utf-16", closedFile, "/private/x", "/public", "decoded from utf-16"},
 		{"a mark of UTF-8 goes before what is declared", "iso-8859-1", "\xef\xbb\xbf" + file, "/caf%C3%A9/x", "/caf%C3%83%C2%A9/x", ""},
 		{"seven bits, but not ASCII", "iso-2022-jp", jis, "/%E6%97%A5/", "/x", "declared as iso-2022-jp and read so, and as UTF-8, which it is"},
 		{"not known", "x-own", file, "/caf%C3%A9/x", "/cafe/x", `declared as "x-own", which is not known: read as UTF-8`},

@@ -32,6 +32,12 @@ func (p *Policy) decideByOthers(d *Decision, t Tokens, target string) {
 		octets += len(f.target)
 	}
 	for _, other := range p.others {
+		if other.dialect.name == p.dialect.name { // the body in other octets
+			if other.restrictAsItself(d, t, target); !d.Allowed {
+				return
+			}
+			continue
+		}
 		if other.isCostly(t, octets) {
 			*d = Decision{Reason: ReasonCostly, Dialect: other.dialect.name}
 			return
@@ -39,6 +45,19 @@ func (p *Policy) decideByOthers(d *Decision, t Tokens, target string) {
 		if other.restrictAny(d, t, targets); !d.Allowed {
 			return
 		}
+	}
+}
+
+// restrictAsItself replaces d if p disallows the target or a form of it, as it
+// would if there were no other rules.
+func (p *Policy) restrictAsItself(d *Decision, t Tokens, target string) {
+	var next Decision
+	p.decideTokens(&next, t, target, p.dialect.comparable(target, new(pathBuffer)), comparePlain)
+	if next.Allowed {
+		p.decideForms(&next, t, target)
+	}
+	if !next.Allowed {
+		*d = next
 	}
 }
 

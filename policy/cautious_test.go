@@ -227,3 +227,19 @@ func TestCautionComparesManyFormsWithManyRulesWithoutWildcards(t *testing.T) {
 		t.Errorf("got %s", d)
 	}
 }
+
+// What a body disallows, it disallows as Options.Other, too: with all the forms
+// of a target that its own rules want looked at.
+func TestTheBodyInOtherOctetsDisallowsWhatItDoesAlone(t *testing.T) {
+	other := []byte("User-agent: *\nDisallow: /x?a%3Db\nDisallow: /a/b\nDisallow: /*?q=%2F*z\n")
+	alone := policy.Snapshot{Rules: policy.Compile(other, policy.Options{})}
+	beside := policy.Snapshot{Rules: policy.Compile([]byte("User-agent: *\nDisallow: /own\n"), policy.Options{Other: other})}
+	for _, target := range []string{
+		"/", "/x?a=b", "/x?a%3Db", "/z/../x?a=b", "/a/./b", "/a%2Fb", "/a//b", "/a?b", "/y?q=/z", "/y?q=%2fz", "/x?a",
+	} {
+		want, got := alone.Decide(policy.Tokens{}, target), beside.Decide(policy.Tokens{}, target)
+		if got.Allowed != want.Allowed || got.Form != want.Form {
+			t.Errorf("%s: %v, alone %v", target, got, want)
+		}
+	}
+}

@@ -133,15 +133,23 @@ func ours(err error) bool {
 
 // keepable returns what of an error stays with the snapshot, for as long as
 // that is in memory: all of it, but of a failed verification the words without
-// the chain of certificates, and nothing of a panic with its stack.
+// the chain of certificates, of an answer that is not in TLS all but the
+// connection, and nothing of a panic with its stack.
 func keepable(err error) error {
 	var chain *tls.CertificateVerificationError
 	var panicked *PanicError
+	var plain tls.RecordHeaderError
+	var onTheWay blameless // whose TLS, if it is that, is not the origin's
 	switch {
+	case errors.As(err, &onTheWay):
+		return err
 	case errors.As(err, &chain):
 		return &tls.CertificateVerificationError{Err: errors.New(oneLine(chain.Err))}
 	case errors.As(err, &panicked):
 		return nil
+	case errors.As(err, &plain):
+		plain.Conn = nil
+		return plain
 	}
 	return err
 }

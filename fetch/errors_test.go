@@ -114,3 +114,33 @@ func TestATransportThatReturnsNothingIsUnreachable(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// An origin in plain text on a port for TLS is remembered without the
+// connection, which is many times as large as what is charged.
+func TestTheCauseKeepsNoConnection(t *testing.T) {
+	conn, other := net.Pipe()
+	defer conn.Close()
+	defer other.Close()
+	f := newFetcher(t, Config{Transport: fails(tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake", Conn: conn})})
+	s := snapshot(t, f, at(t, "a.example"))
+	var plain tls.RecordHeaderError
+	if !errors.As(s.Cause, &plain) || plain.Conn != nil || plain.Msg == "" {
+		t.Errorf("%#v", s.Cause)
+	}
+}
+
+// A proxy on the way whose certificate is not trusted stays a proxy on the way:
+// the cause must not pass for the origin's certificate.
+func TestTheCauseTellsWhatLiesOnTheWay(t *testing.T) {
+	proxy := proxyFailed{&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}}
+	s := snapshot(t, newFetcher(t, Config{Transport: fails(proxy)}), at(t, "a.example"))
+	var kept proxyFailed
+	if !errors.As(s.Cause, &kept) {
+		t.Errorf("%#v", s.Cause)
+	}
+}
+
+type proxyFailed struct{ error }
+
+func (proxyFailed) Blameless() bool { return true }
+func (p proxyFailed) Unwrap() error { return p.error }

@@ -281,11 +281,12 @@ func (f *Fetcher) snapshotOf(e *entry, now moment) (s policy.Snapshot) {
 // Forget drops what is known of o, in memory and in the store. A fetch under way
 // is not disturbed, and is remembered.
 func (f *Fetcher) Forget(ctx context.Context, o origin.Origin) error {
-	f.memory.drop(o)
-	if f.store == nil {
-		return nil
+	var err error
+	if f.store != nil { // first, or a lookup in between would bring it back
+		err = f.store.Forget(ctx, o)
 	}
-	return f.store.Forget(ctx, o)
+	f.memory.drop(o)
+	return err
 }
 
 // Close ends the fetches under way and waits for them. Their callers, and

@@ -18,6 +18,9 @@ func (f *Fetcher) recall(ctx context.Context, o origin.Origin) *entry {
 	if err != nil || !ok {
 		return nil // what the store cannot tell it has reported itself
 	}
+	if ctx.Err() != nil {
+		return nil // given up, and another flight may know more by now
+	}
 	e := f.entryOf(o, r, momentOf(time.Now()))
 	if e != nil {
 		f.memory.put(o, e)
@@ -39,7 +42,9 @@ func recordOf(e *entry, octets []byte) Record {
 		FreshUntil: e.freshUntil.time(), FreshFor: time.Duration(e.freshFor) * time.Second,
 		Fetched: e.good.time(), Checked: e.good.time(),
 	}
-	r.ETag, r.LastModified = e.validators.split()
+	if e.body != nil && !e.body.truncated { // a limit raised since would find it confirmed, and cut, for ever
+		r.ETag, r.LastModified = e.validators.split()
+	}
 	if e.body != nil {
 		r.Sum, r.Body, r.Charset = e.body.key.sum, octets, e.body.key.charset
 		if e.body.key.decoded {

@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"reflect"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -262,4 +264,89 @@ func TestWhatMemoryDropsTheStoreHas(t *testing.T) {
 		t.Errorf("%d requests, want 2000", n)
 	}
 	audit(t, f.memory)
+}
+
+// hooked is a store that does something else before it loads or forgets.
+type hooked struct {
+	*shelf
+	load, forget func()
+}
+
+func (h hooked) Load(ctx context.Context, o origin.Origin) (Record, bool, error) {
+	r, ok, err := h.shelf.Load(ctx, o)
+	h.load()
+	return r, ok, err
+}
+
+func (h hooked) Forget(ctx context.Context, o origin.Origin) error {
+	h.forget()
+	return h.shelf.Forget(ctx, o)
+}
+
+func TestALookupMeanwhileDoesNotBringBackWhatIsForgotten(t *testing.T) {
+	store, o := newShelf(), at(t, "a.example")
+	transport := &counted{answer: answers(200, closedFile)}
+	var f *Fetcher
+	f = newFetcher(t, Config{Transport: transport, Store: hooked{store, func() {}, func() { snapshot(t, f, o) }}})
+	snapshot(t, f, o)
+	if err := f.Forget(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := f.Remembered(o); ok {
+		t.Error("it is still there")
+	}
+}
+
+// A flight that is given up while it reads the store does not put what it read
+// in place of what another one has learnt since.
+func TestAFlightThatIsGivenUpLeavesMemoryAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, o := newShelf(), at(t, "a.example")
+		transport := &counted{answer: answers(200, closedFile)}
+		snapshot(t, newFetcher(t, Config{Transport: transport, Store: store}), o)
+		time.Sleep(25 * time.Hour)
+		release := make(chan struct{})
+		var read atomic.Bool
+		f := newFetcher(t, Config{Transport: transport, Store: hooked{store, func() {
+			if read.CompareAndSwap(false, true) {
+				<-release
+			}
+		}, nil}})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := f.Snapshot(ctx, o); err == nil {
+			t.Fatal("it did not wait")
+		}
+		transport.becomes(answers(200, "User-agent: *\nDisallow: /\n"))
+		snapshot(t, f, o)
+		close(release)
+		synctest.Wait()
+		if s, ok := f.Remembered(o); !ok || allowed(&s, "/public") {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// A body that the limit cut is asked for anew by a process that may have another
+// limit, rather than confirmed.
+func TestABodyThatWasCutIsNotConfirmedAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, o := newShelf(), at(t, "a.example")
+		long := closedFile + strings.Repeat("#\n", policy.DefaultLimit/2) + "Disallow: /late/\n"
+		transport := &counted{answer: versioned(`"1"`, long)}
+		f := restarted(t, store, transport, Config{})
+		if s := snapshot(t, f, o); !s.Truncated || !allowed(s, "/late/") {
+			t.Fatalf("%+v", s)
+		}
+		time.Sleep(24 * time.Hour)
+		if s := snapshot(t, f, o); s.Status != 304 {
+			t.Errorf("not confirmed within a process: %+v", s)
+		}
+		f.Close()
+		time.Sleep(24 * time.Hour)
+		f = restarted(t, store, transport, Config{Limit: 2 * policy.DefaultLimit})
+		if s := snapshot(t, f, o); s.Truncated || allowed(s, "/late/") {
+			t.Errorf("still cut: status %d, truncated %v", s.Status, s.Truncated)
+		}
+	})
 }

@@ -40,7 +40,7 @@ type Record struct {
 	Sum          [sha256.Size]byte // of Body; zero: there are no rules
 	Body         []byte            // as read: content decoded, in its charset, at most one octet more than the limit. To Save, nil means: as kept under Sum already
 	Charset      string            // declared for Body, in lower case; "" if none was
-	ETag         string            // validators of Body (RFC 9110 §8.8), "" for none
+	ETag         string            // validators of Body (RFC 9110 §8.8), "" for none, and where it is cut
 	LastModified string
 	Fetched      time.Time     // when the last answer came that told whether there are rules; zero: never
 	FreshUntil   time.Time     // end of the freshness of the last answer; zero: there was none

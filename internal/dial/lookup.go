@@ -32,6 +32,10 @@ const (
 	// maxAddresses is how many addresses of a name are remembered and tried.
 	// An answer may hold thousands; whoever needs more than these is not there.
 	maxAddresses = 16
+
+	// maxAsking is how many names are asked for at a time. Each takes two sockets,
+	// for as long as its resolver hesitates, also when nobody waits any more.
+	maxAsking = 256
 )
 
 // Lookup returns the addresses that a dial of addr (host:port) tries, in that
@@ -70,6 +74,7 @@ type names struct {
 	timeout  time.Duration
 	known    *lru.Cache[string, answer]
 	asking   singleflight.Group
+	places   chan struct{} // so many are asked for at a time
 }
 
 // answer is what a resolver said of a name.
@@ -88,7 +93,7 @@ func newNames(resolver *net.Resolver, timeout time.Duration) *names {
 	if err != nil {
 		panic(err) // only of a size that is not positive
 	}
-	return &names{resolver: resolver, timeout: timeout, known: known}
+	return &names{resolver: resolver, timeout: timeout, known: known, places: make(chan struct{}, maxAsking)}
 }
 
 // get returns the answer for a host that is not an address, remembered or new.
@@ -135,7 +140,7 @@ func (n *names) join(ctx context.Context, host string) (a answer, shared bool) {
 func (n *names) ask(host string) answer {
 	ctx, cancel := context.WithTimeout(context.Background(), n.timeout)
 	defer cancel()
-	found, err := n.resolver.LookupNetIP(ctx, "ip", host)
+	found, err := n.resolve(ctx, host)
 	a := answer{addrs: byTurns(found), err: err, asked: time.Now()}
 	if len(a.addrs) == 0 && err == nil {
 		a.err = &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
@@ -150,6 +155,17 @@ func (n *names) ask(host string) answer {
 	}
 	a.until = a.asked.Add(keep)
 	return a
+}
+
+// resolve waits for its turn, and asks.
+func (n *names) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
+	select {
+	case n.places <- struct{}{}:
+	case <-ctx.Done():
+		return nil, gone(ctx, host)
+	}
+	defer func() { <-n.places }()
+	return n.resolver.LookupNetIP(ctx, "ip", host)
 }
 
 // forget drops the answer that led to no connection, so that a host that moved

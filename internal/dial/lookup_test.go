@@ -271,3 +271,42 @@ func TestALookupOfARememberedNameAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations a lookup, failed %t", n, failed.Load())
 	}
 }
+
+// Callers who come and go leave no more questions behind than there are
+// descriptors for.
+func TestSoManyNamesAreAskedForAtATime(t *testing.T) {
+	var mu sync.Mutex
+	var open, most int
+	count := func(by int) {
+		mu.Lock()
+		defer mu.Unlock()
+		open += by
+		most = max(most, open)
+	}
+	d := newDialer(t, Config{Timeout: 300 * time.Millisecond, Resolver: &net.Resolver{
+		PreferGo: true,
+		Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			count(1)
+			defer count(-1)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+	}})
+	var wg sync.WaitGroup
+	for i := range 4 * maxAsking {
+		wg.Go(func() {
+			_, err := d.Lookup(t.Context(), fmt.Sprintf("a%d.example:80", i))
+			var dns *net.DNSError
+			if !errors.As(err, &dns) || !dns.IsTimeout {
+				t.Errorf("err = %v, want a timeout", err)
+			}
+		})
+	}
+	wg.Wait()
+	mu.Lock()
+	defer mu.Unlock()
+	// A resolver ends a little after who asked it.
+	if most > 3*maxAsking || most < maxAsking {
+		t.Errorf("%d sockets at a time, want two for each of %d names at most, or little more", most, maxAsking)
+	}
+}

@@ -154,6 +154,16 @@ func keepable(err error) error {
 	return err
 }
 
+// brief returns a URL of the origin's choosing fit to stand before a cause, which
+// must not be lost behind it.
+func brief(url string) string {
+	const most = 200
+	if len(url) <= most {
+		return url
+	}
+	return strings.ToValidUTF8(url[:most], "") + "…"
+}
+
 // oneLine returns the text of an error fit for a field or a log line: of a
 // bounded length, without line ends and other control characters.
 func oneLine(err error) string {

@@ -144,3 +144,17 @@ type proxyFailed struct{ error }
 
 func (proxyFailed) Blameless() bool { return true }
 func (p proxyFailed) Unwrap() error { return p.error }
+
+// An origin that redirects to a long URL does not hide what went wrong there.
+func TestTheCauseIsNotLostBehindALongURL(t *testing.T) {
+	f := newFetcher(t, Config{Transport: script(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path == "/robots.txt" {
+			return response(302, "", "Location: /"+strings.Repeat("x", 16000)), nil
+		}
+		return nil, errDown
+	})})
+	s := snapshot(t, f, at(t, "a.example"))
+	if !strings.HasPrefix(s.Err, "after the redirect to https://a.example/xxx") || !strings.HasSuffix(s.Err, errDown.Error()) || len(s.Cause.Error()) > maxErr {
+		t.Errorf("%q", s.Err)
+	}
+}

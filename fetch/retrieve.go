@@ -53,7 +53,7 @@ func unreachable(err error) answer {
 // fail makes the answer unreachable. It keeps what is known so far.
 func (a *answer) fail(err error) {
 	if n := len(a.hops); n > 0 {
-		err = fmt.Errorf("after the redirect to %s: %w", a.hops[n-1], err)
+		err = fmt.Errorf("after the redirect to %s: %w", brief(a.hops[n-1]), err)
 	}
 	a.access, a.octets, a.confirmed, a.err = policy.Unreachable, nil, false, err
 }

@@ -16,6 +16,7 @@ type entry struct {
 	body       *body         // the rules and what holds them; nil when there are none
 	more       *more         // nil for most
 	freshFor   int32         // the freshness lifetime of that answer, seconds
+	utf8       bool          // the body was declared to be in UTF-8
 	asking     atomic.Bool   // somebody fetches ahead of expiry
 	status     int16         // HTTP status of that answer
 	access     policy.Access // what it told; Unreachable: there was none
@@ -29,7 +30,6 @@ type entry struct {
 type more struct {
 	hops    []string // where the last answer was redirected to
 	octets  []byte   // the body, where bodies are kept
-	utf8    bool     // they were declared to be in UTF-8
 	failure *failure // of the last attempt; nil when it succeeded
 }
 
@@ -65,7 +65,7 @@ func (e *entry) rest() *more {
 func (e *entry) takeBody(prev *entry, m *more) {
 	last := prev.rest()
 	e.body, e.size, e.validators = prev.body, prev.size, prev.validators
-	m.octets, m.utf8 = last.octets, last.utf8
+	e.utf8, m.octets = prev.utf8, last.octets
 }
 
 // known returns the body that is known, if it can be asked for by its validators.
@@ -128,7 +128,7 @@ func (e *entry) snapshot(now moment, staleFor time.Duration, s *policy.Snapshot)
 	}
 	s.Rules, s.Fetched, s.FreshUntil = e.body.rules, e.good.time(), e.freshUntil.time()
 	s.Size, s.Truncated, s.Body = int(e.size), e.body.truncated, m.octets
-	s.Charset, s.UTF8 = e.body.note, m.utf8
+	s.Charset, s.UTF8 = e.body.note, e.utf8
 	if !fresh {
 		s.StaleSince = s.FreshUntil
 	}

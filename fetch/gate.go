@@ -28,32 +28,46 @@ func newGate(all, perAddress int) *gate {
 	return &gate{places: make(chan struct{}, all), perAddress: perAddress, byAddress: make(map[netip.Prefix]*address)}
 }
 
-// enter waits until an origin at one of these addresses may be asked; none mean
-// that they are not known. leave must be called once it was. The error is the
+// enter waits until an origin with these addresses may be asked; none mean that
+// they are not known. It takes a place at each of them, since any may be the one
+// that is connected to. leave must be called once it was asked. The error is the
 // cause of ctx's end.
 func (g *gate) enter(ctx context.Context, at []netip.Addr) (leave func(), err error) {
-	if len(at) == 0 {
-		if err := take(ctx, g.places); err != nil {
+	var taken []func()
+	leave = func() {
+		for _, back := range slices.Backward(taken) {
+			back()
+		}
+	}
+	for _, key := range networksOf(at) {
+		a := g.use(key)
+		if err := take(ctx, a.places); err != nil {
+			g.drop(key, a)
+			leave()
 			return nil, err
 		}
-		return func() { <-g.places }, nil
-	}
-	key := networkOf(slices.MinFunc(at, netip.Addr.Compare))
-	a := g.use(key)
-	if err := take(ctx, a.places); err != nil {
-		g.drop(key, a)
-		return nil, err
+		taken = append(taken, func() {
+			<-a.places
+			g.drop(key, a)
+		})
 	}
 	if err := take(ctx, g.places); err != nil {
-		<-a.places
-		g.drop(key, a)
+		leave()
 		return nil, err
 	}
-	return func() {
-		<-g.places
-		<-a.places
-		g.drop(key, a)
-	}, nil
+	taken = append(taken, func() { <-g.places })
+	return leave, nil
+}
+
+// networksOf is what addresses count as, in an order that is the same for
+// everybody: so nobody waits for who waits for them.
+func networksOf(at []netip.Addr) []netip.Prefix {
+	keys := make([]netip.Prefix, len(at))
+	for i, a := range at {
+		keys[i] = networkOf(a)
+	}
+	slices.SortFunc(keys, netip.Prefix.Compare)
+	return slices.Compact(keys)
 }
 
 func take(ctx context.Context, places chan struct{}) error {

@@ -150,6 +150,33 @@ func TestANameThatIsNotResolvedInTimeSaysNothingOfTheOrigin(t *testing.T) {
 	})
 }
 
+// An address is bounded also where names have others besides, which are theirs
+// alone; and where two have the same in another order, neither waits for ever.
+func TestEveryAddressOfANameIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b busy
+		transport := b.answers(time.Second, func(*http.Request) string { return "victim" }, answers(200, closedFile))
+		victim, other := netip.MustParseAddr("192.0.2.200"), netip.MustParseAddr("192.0.2.201")
+		var n atomic.Int64
+		f := newFetcher(t, Config{Transport: transport, PerAddress: 2, Lookup: func(context.Context, string) ([]netip.Addr, error) {
+			i := n.Add(1)
+			own := netip.AddrFrom4([4]byte{192, 0, 2, byte(i)})
+			if i%2 == 0 {
+				return []netip.Addr{other, own, victim}, nil
+			}
+			return []netip.Addr{own, victim, other, victim}, nil
+		}})
+		var wg sync.WaitGroup
+		for i := range 40 {
+			wg.Go(func() { snapshot(t, f, host(i)) })
+		}
+		wg.Wait()
+		if b.most["victim"] != 2 || len(f.retriever.gate.byAddress) != 0 {
+			t.Errorf("%d at a time, %d addresses are kept", b.most["victim"], len(f.retriever.gate.byAddress))
+		}
+	})
+}
+
 // Whoever leaves the queue leaves nothing behind.
 func TestTheGateKeepsNoPlaceForWhoLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -46,7 +46,7 @@ func (l lifetimes) next(prev *entry, url string, a answer, now moment, jitter fl
 		}
 	case a.access == policy.Successful:
 		e.body, e.size, e.validators = a.body, int32(len(a.octets)), a.validators
-		m.octets, m.utf8 = a.kept, a.kept != nil && isUTF8(a.charset)
+		e.utf8, m.octets = isUTF8(a.charset), a.kept
 	}
 	m.hops = a.hops
 	e.setMore(m)
@@ -110,14 +110,26 @@ func (l lifetimes) keepGood(e, prev *entry, now moment) more {
 	return m
 }
 
+// believed is after how many failures in a row a Retry-After counts only where it
+// asks for more than the pause that grows: one that asks for a second, each time,
+// does not know how long it will take.
+const believed = 3
+
 // pause returns how long not to ask after n failures in a row: what the origin
 // asked for, else between retryMin and 1.25 × retryMin after the first, twice
 // that after each further one, never more than retryMax. The jitter keeps
 // origins that failed together from being asked together.
 func (l lifetimes) pause(n int, retryAfter time.Duration, jitter float64) time.Duration {
-	if retryAfter > 0 {
+	switch {
+	case retryAfter <= 0:
+		return l.growing(n, jitter)
+	case n <= believed:
 		return retryAfter
 	}
+	return max(retryAfter, l.growing(n-believed, jitter))
+}
+
+func (l lifetimes) growing(n int, jitter float64) time.Duration {
 	const spread = 0.25
 	top := time.Duration(float64(l.retryMax) / (1 + spread))
 	base := l.retryMin

@@ -308,7 +308,11 @@ func TestPause(t *testing.T) {
 		{"the cap leaves room for the jitter", 7, 0, 0, 48 * time.Minute},
 		{"never above the cap", 7, 0, 1, time.Hour},
 		{"no overflow", 1 << 40, 0, 1, time.Hour},
-		{"what the origin asked for", 7, 90 * time.Second, 0.9, 90 * time.Second},
+		{"what the origin asked for", 1, 90 * time.Second, 0.9, 90 * time.Second},
+		{"less than the usual pause, if it asks for that", 3, time.Second, 0.9, time.Second},
+		{"that it asks for, again and again", 4, time.Second, 0, time.Minute},
+		{"and again", 6, time.Second, 0, 4 * time.Minute},
+		{"more than the usual pause", 7, 20 * time.Hour, 0.9, 20 * time.Hour},
 	} {
 		if got := l.pause(r.n, r.retryAfter, r.jitter); got != r.want {
 			t.Errorf("%s: %v, want %v", r.why, got, r.want)

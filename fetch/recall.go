@@ -47,7 +47,7 @@ func recordOf(e *entry, octets []byte) Record {
 	}
 	if e.body != nil {
 		r.Sum, r.Body, r.Charset = e.body.key.sum, octets, e.body.key.charset
-		if e.body.key.decoded {
+		if e.utf8 {
 			r.Charset = "utf-8"
 		}
 	}
@@ -79,7 +79,7 @@ func (f *Fetcher) entryOf(o origin.Origin, r Record, now moment) *entry {
 	if r.Attempts > 0 {
 		at := recalled(r.Checked, now).earlier(now)
 		m.failure = &failure{
-			at: at, retry: recalled(r.Retry, now).earlier(at.plus(maxRetryAfter)),
+			at: at, retry: recalled(r.Retry, now).earlier(at.plus(min(r.Retry.Sub(r.Checked), maxRetryAfter))),
 			attempts: r.Attempts, err: oneLineOf(r.Err),
 		}
 		if r.Access == policy.Unreachable {
@@ -106,7 +106,8 @@ func (f *Fetcher) recallGood(e *entry, r Record, now moment, m *more) {
 	}
 	e.body, e.size = f.memory.bodies.share(r.Body, r.Charset), int32(len(r.Body))
 	e.validators = newValidators(r.ETag, r.LastModified)
+	e.utf8 = isUTF8(r.Charset)
 	if f.keep {
-		m.octets, m.utf8 = r.Body, isUTF8(r.Charset)
+		m.octets = r.Body
 	}
 }

@@ -248,6 +248,21 @@ func TestWhatIsForgottenIsAskedAgain(t *testing.T) {
 	audit(t, f.memory)
 }
 
+// The charset matters to a dialect that asks for it, also after a restart with
+// another configuration.
+func TestTheDeclaredCharsetIsKept(t *testing.T) {
+	for charset, want := range map[string]bool{"; charset=UTF-8": true, "": false} {
+		store, o := newShelf(), at(t, "a.example")
+		transport := &counted{answer: answers(200, latin, "Content-Type: text/plain"+charset)}
+		snapshot(t, restarted(t, store, transport, Config{}), o)
+		s := snapshot(t, restarted(t, store, transport, Config{Cautious: true}), o)
+		asked := policy.Tokens{Main: []string{"x"}, Fields: []string{"x café/1.0"}}
+		if d := s.Decide(asked, "/"); s.UTF8 != want || d.Allowed == want || transport.asked.Load() != 1 {
+			t.Errorf("%q: UTF8 %v, %v, %d requests", charset, s.UTF8, d, transport.asked.Load())
+		}
+	}
+}
+
 // What memory had to drop is in the store, and costs the origin nothing.
 func TestWhatMemoryDropsTheStoreHas(t *testing.T) {
 	store := newShelf()

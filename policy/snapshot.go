@@ -49,7 +49,7 @@ type Snapshot struct {
 	Truncated  bool          // the body went on beyond the limit
 	Charset    string        // what was made of a charset other than UTF-8, such as "decoded from iso-8859-1"; "" for nothing
 	Body       []byte        // as read, whatever its charset; nil unless it was asked to be kept
-	UTF8       bool          // the Body was declared to be in UTF-8; false where there is none
+	UTF8       bool          // the robots.txt was declared to be in UTF-8; false where there is none
 	Cautious   bool          // a dialect that takes 401 and 403 for a complete restriction is heeded
 	Refusals   bool          // 401 and 403 are taken for a complete restriction, as the draft of 1996 recommends
 }

@@ -75,7 +75,7 @@ func unreachable(e *audit.Entry) *problem {
 		if as[*dial.ProhibitedError](s.Cause) { // waiting would not help
 			return &problem{kind: kindAddress, cause: s.Cause}
 		}
-		pr.retry = max(time.Until(s.Checked.Add(s.RetryAfter)), time.Second)
+		pr.retry = max(min(time.Until(s.Checked.Add(s.RetryAfter)), s.RetryAfter), time.Second) // the clock may have been set back
 		if s.Err != "" {
 			pr.cause = errors.New(s.Err)
 		}

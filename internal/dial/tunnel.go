@@ -51,10 +51,10 @@ func (d *Dialer) tunnel(ctx context.Context, to target) (net.Conn, error) {
 func (u *upstream) connect(ctx context.Context, conn net.Conn, addr string) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	status, phrase, err := u.askConnect(conn, addr)
-	if !stop() { // the deadline is set, whatever was read before
-		err = left(ctx)
-	}
+	overdue := !stop() // the deadline is set, whatever was read before
 	switch {
+	case overdue: // it took the request, so most likely it waits itself, for the target
+		return &ProxyError{Proxy: u.shown, Answered: true, Err: fmt.Errorf("asking it to CONNECT to %s: %w", addr, left(ctx))}
 	case err != nil:
 		return u.failed(fmt.Errorf("asking it to CONNECT to %s: %w", addr, err))
 	case status/100 == 2:

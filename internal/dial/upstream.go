@@ -16,7 +16,7 @@ import (
 type ProxyError struct {
 	Proxy    string // its URL without credentials
 	Status   int    // the HTTP status that it answered with, 0 if it did not
-	Answered bool   // it works, and it is the target that it has no way to
+	Answered bool   // it works, as far as can be told, and it is the target that it has no way to
 	Err      error  // the cause; never nil
 }
 

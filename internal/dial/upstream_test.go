@@ -400,7 +400,7 @@ func TestWhatAProxySaysIsNeverTheTargetsWord(t *testing.T) {
 		{"no HTTP", scripted(t, "SSH-2.0-OpenSSH_9.2\r\n"), "a.example:443", false, false, "its answer cannot be read"},
 		{"an endless header", scripted(t, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", answerLimit)), "a.example:443", false, false, "more than 65536 octets"},
 		{"an interim answer and no other", scripted(t, "HTTP/1.1 100 Continue\r\n\r\n"), "a.example:443", false, false, "with the status 100"},
-		{"silence", scripted(t, "silence"), "a.example:443", false, true, "asking it to CONNECT to a.example:443"},
+		{"silence", scripted(t, "silence"), "a.example:443", true, true, "asking it to CONNECT to a.example:443"},
 		{"no TLS where there should be", notTLS, "a.example:443", false, false, "TLS with it"},
 		{"a certificate that nobody knows", untrusted.at(t, ""), "a.example:443", false, false, "TLS with it: tls: failed to verify certificate"},
 		{"SOCKS: wrong password", mustProxy(t, "socks5://lab:wrong@"+socks), "a.example:443", false, false, "authentication failed"},

@@ -72,14 +72,15 @@ func restricted(e *audit.Entry) error {
 func unreachable(e *audit.Entry) *problem {
 	pr := &problem{kind: kindUnreachable, retry: retryPending, cause: errors.New("robots.txt is unreachable, which means complete disallow (RFC 9309 §2.3.1.4)")}
 	if s := e.Snapshot; s != nil {
-		if as[*dial.ProhibitedError](s.Cause) { // waiting would not help
+		own := len(s.Hops) == 0                        // the fault is its own, and not of where it redirected to
+		if own && as[*dial.ProhibitedError](s.Cause) { // waiting would not help
 			return &problem{kind: kindAddress, cause: s.Cause}
 		}
 		pr.retry = max(min(time.Until(s.Checked.Add(s.RetryAfter)), s.RetryAfter), time.Second) // the clock may have been set back
 		if s.Err != "" {
 			pr.cause = errors.New(s.Err)
 		}
-		if s.Cause != nil {
+		if own && s.Cause != nil {
 			if k := problemOf(s.Cause).kind; k.down {
 				pr.kind = k
 			}

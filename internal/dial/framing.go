@@ -93,6 +93,7 @@ func (c *framed) take(line []byte) error {
 		c.interim = len(line) > 9 && line[9] == '1' && !bytes.HasPrefix(line[9:], []byte("101"))
 	case len(line) > 0:
 		name, _, _ := bytes.Cut(line, []byte(":"))
+		name = bytes.TrimRight(name, " \t") // net/http takes it all the same
 		c.length = c.length || bytes.EqualFold(name, []byte("Content-Length"))
 		c.coding = c.coding || bytes.EqualFold(name, []byte("Transfer-Encoding"))
 	case c.coding && c.length:

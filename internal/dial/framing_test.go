@@ -79,6 +79,7 @@ func TestFraming(t *testing.T) {
 		{"chunks", []string{"HTTP/1.1 200 OK\r\n" + chunked + chunks}, nil},
 		{"both", []string{"HTTP/1.1 200 OK\r\n" + sized + chunked + chunks}, errLengthAndCoding},
 		{"both, in other order and letters", []string{"HTTP/1.1 200 OK\r\ntransfer-ENCODING:chunked\r\nX: y\r\ncontent-length:5\r\n" + chunks}, errLengthAndCoding},
+		{"both, with a blank before the colon", []string{"HTTP/1.1 200 OK\r\nContent-Length : 5\r\n" + chunked + chunks}, errLengthAndCoding},
 		{"both, with bare line feeds", []string{strings.ReplaceAll("HTTP/1.1 200 OK\r\n"+sized+chunked+chunks, "\r\n", "\n")}, errLengthAndCoding},
 		{"chunks in HTTP/1.0", []string{"HTTP/1.0 200 OK\r\n" + chunked + chunks}, errCodingInOld},
 		{"a length in HTTP/1.0", []string{"HTTP/1.0 200 OK\r\n" + sized + "\r\nhello"}, nil},

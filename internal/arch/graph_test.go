@@ -90,6 +90,7 @@ var graph = map[string]row{
 		modules: []string{"go.etcd.io/bbolt", "github.com/klauspost/compress", "github.com/rs/zerolog", "golang.org/x/sync"},
 	},
 	"internal/store/storetest": {heed: []string{"fetch", "policy", "internal/origin"}},
+	"internal/testnet":         {},
 
 	"e2e":                  {},
 	"e2e/clients/goclient": {},

@@ -27,10 +27,9 @@ func (d *Dialer) connect(ctx context.Context, network string, to target, control
 		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
 	}
 	r := race{
-		network: network,
-		pause:   min(stagger, d.timeout/time.Duration(len(addrs)+1)),
-		dialer: net.Dialer{
-			Control: func(_, address string, _ syscall.RawConn) error { return control(address) },
+		pause: min(stagger, d.timeout/time.Duration(len(addrs)+1)),
+		open: func(ctx context.Context, address string) (net.Conn, error) {
+			return d.open(ctx, network, address, control)
 		},
 	}
 	for _, a := range addrs {
@@ -70,15 +69,31 @@ func (d *Dialer) addresses(ctx context.Context, network, host string) ([]netip.A
 	return of, nil
 }
 
+// open opens a connection to one address, of which control is asked.
+type open func(ctx context.Context, network, address string, control func(address string) error) (net.Conn, error)
+
+func overTCP(ctx context.Context, network, address string, control func(string) error) (net.Conn, error) {
+	d := net.Dialer{Control: func(_, address string, _ syscall.RawConn) error { return control(address) }}
+	return d.DialContext(ctx, network, address)
+}
+
+func over(connect func(ctx context.Context, network, address string) (net.Conn, error)) open {
+	return func(ctx context.Context, network, address string, control func(string) error) (net.Conn, error) {
+		if err := control(address); err != nil {
+			return nil, &net.OpError{Op: "dial", Net: network, Err: err}
+		}
+		return connect(ctx, network, address)
+	}
+}
+
 // race tries addresses in their order, the next one as soon as the last one
 // failed, or beside it when it takes its time (RFC 8305 §5). net.Dialer does
 // that for two families of a name that it resolves itself, and for no list of
 // addresses.
 type race struct {
-	network string
-	addrs   []string // host:port
-	pause   time.Duration
-	dialer  net.Dialer
+	addrs []string // host:port
+	pause time.Duration
+	open  func(ctx context.Context, address string) (net.Conn, error)
 }
 
 // attempt is what came of one address.
@@ -91,7 +106,7 @@ type attempt struct {
 // returns, the others have ended.
 func (r *race) run(ctx context.Context) (net.Conn, error) {
 	if len(r.addrs) == 1 {
-		return r.dialer.DialContext(ctx, r.network, r.addrs[0])
+		return r.open(ctx, r.addrs[0])
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan attempt)
@@ -112,7 +127,7 @@ func (r *race) run(ctx context.Context) (net.Conn, error) {
 		case <-next.C:
 			addr := left[0]
 			go func() {
-				conn, err := r.dialer.DialContext(ctx, r.network, addr)
+				conn, err := r.open(ctx, addr)
 				ended <- attempt{conn, err}
 			}()
 			running++

@@ -76,7 +76,12 @@ type Config struct {
 	Timeout time.Duration
 
 	// Resolver resolves names. Nil means net.DefaultResolver.
-	Resolver *net.Resolver
+	Resolver Resolver
+
+	// Connect opens a connection to an address (host:port) that was checked just
+	// before. Nil: this system's TCP, where the check is made in Control. It is
+	// for tests, over a network in memory.
+	Connect func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// Proxy is the upstream proxy that all connections go through, of the form
 	// that ParseProxy returns. Nil: none.
@@ -94,6 +99,11 @@ type Config struct {
 	Via string
 }
 
+// Resolver resolves names; *net.Resolver is one. An error is a *net.DNSError.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
 // Dialer connects to checked addresses. Make one with New. It is safe for
 // concurrent use.
 type Dialer struct {
@@ -102,6 +112,7 @@ type Dialer struct {
 	deny      atomic.Pointer[[]netip.AddrPort]
 	timeout   time.Duration
 	names     *names
+	open      open
 	upstream  *upstream // nil: none
 
 	// interfaces lists this machine's addresses; a field so that tests can
@@ -121,6 +132,10 @@ func New(c Config) (*Dialer, error) {
 		guard:      guard,
 		timeout:    c.Timeout,
 		interfaces: net.InterfaceAddrs,
+		open:       overTCP,
+	}
+	if c.Connect != nil {
+		d.open = over(c.Connect)
 	}
 	if d.timeout <= 0 {
 		d.timeout = DefaultTimeout

@@ -70,7 +70,7 @@ func (d *Dialer) Lookup(ctx context.Context, addr string) ([]netip.Addr, error) 
 // failure like an answer, until somebody calls Refresh, which asks for all of
 // it again, one name after the other.
 type names struct {
-	resolver *net.Resolver
+	resolver Resolver
 	timeout  time.Duration
 	known    *lru.Cache[string, answer]
 	asking   singleflight.Group
@@ -85,7 +85,7 @@ type answer struct {
 	until time.Time
 }
 
-func newNames(resolver *net.Resolver, timeout time.Duration) *names {
+func newNames(resolver Resolver, timeout time.Duration) *names {
 	if resolver == nil {
 		resolver = net.DefaultResolver
 	}

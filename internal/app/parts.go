@@ -119,6 +119,9 @@ func fetcherConfig(c config.Config, d *dial.Dialer, roots *x509.CertPool, versio
 		IdleConnTimeout:        10 * time.Second,
 		DisableCompression:     true,
 		ForceAttemptHTTP2:      true,
+		// An origin that sends and does not read would keep the connection, and
+		// the goroutine that acknowledges, for ever: net/http has no other bound.
+		HTTP2: &http.HTTP2Config{WriteByteTimeout: time.Duration(c.Robots.Timeout)},
 	})
 	return fetch.Config{
 		Transport:   transport,

@@ -79,6 +79,7 @@ var graph = map[string]row{
 		heed:    []string{"internal/origin"},
 		modules: []string{"code.dny.dev/ssrf", "github.com/dunglas/httpsfv", "github.com/hashicorp/golang-lru/v2", "golang.org/x/net", "golang.org/x/sync"},
 	},
+	"internal/faults": {heed: []string{"policy"}, modules: []string{"golang.org/x/net"}},
 	"internal/metrics": {
 		heed:    []string{"fetch", "internal/audit", "internal/origin"},
 		modules: []string{"github.com/prometheus/client_golang"},

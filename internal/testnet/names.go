@@ -60,6 +60,11 @@ func (n *Network) resolve(ctx context.Context, host string) ([]netip.Addr, error
 	return addrs, err
 }
 
+// LookupNetIP resolves a name, as a net.Resolver does.
+func (n *Network) LookupNetIP(ctx context.Context, _, host string) ([]netip.Addr, error) {
+	return n.ask(ctx, host)
+}
+
 func (n *Network) ask(ctx context.Context, host string) ([]netip.Addr, error) {
 	n.mu.Lock()
 	known := n.names[fold(host)]

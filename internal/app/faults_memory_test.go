@@ -145,8 +145,3 @@ func (w *memoryWorld) close() {
 	}
 	w.origin.Close()
 }
-
-// What heed is to meet and does not yet.
-func TestWantedFaults(t *testing.T) {
-	inMemory(t, faults.Wanted())
-}

@@ -27,13 +27,6 @@ func TestFaultsOverTCP(t *testing.T) {
 	w.all(t, faults.All())
 }
 
-// What heed is to meet and does not yet.
-func TestWantedFaultsOverTCP(t *testing.T) {
-	w := newRealWorlds(t)
-	defer w.close()
-	w.all(t, faults.Wanted())
-}
-
 // at is how many rows are tried at a time. Most of their time is waiting.
 const at = 16
 

@@ -389,7 +389,7 @@ func tries(rows []faults.Row, schemes ...string) (all []try) {
 
 func TestEveryFaultSaysWhy(t *testing.T) {
 	seen := map[string]bool{}
-	for _, row := range slices.Concat(faults.All(), faults.Wanted()) {
+	for _, row := range faults.All() {
 		if row.Name == "" || row.Why == "" || row.Robots == nil && row.Page == nil || seen[row.Name+row.On] {
 			t.Errorf("%q: it stands twice, says not why, or tries nothing", row.Name)
 		}

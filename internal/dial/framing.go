@@ -185,6 +185,9 @@ func handshake(ctx context.Context, conn net.Conn, c *tls.Config, addr string, t
 		if trace != nil && trace.TLSHandshakeDone != nil {
 			trace.TLSHandshakeDone(tls.ConnectionState{}, err)
 		}
+		if errors.Is(err, context.DeadlineExceeded) { // as a connection that is not made in time
+			err = fmt.Errorf("in the TLS handshake: %w", &net.OpError{Op: "dial", Net: "tcp", Err: context.DeadlineExceeded})
+		}
 		return nil, err
 	}
 	if secure.ConnectionState().NegotiatedProtocol == "h2" {

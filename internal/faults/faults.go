@@ -95,6 +95,7 @@ var All = sync.OnceValue(func() []Row {
 	return slices.Concat(
 		connections(), heads(), fields(), versions(), lengths(), chunks(), interim(), statuses(), retryAfter(),
 		freshness(), redirects(), codings(), bodies(), charsets(), slowness(), handshakes(), http2(),
+		accepted(), silence(), framing(), hops(), retried(),
 	)
 })
 

@@ -1,6 +1,9 @@
 package faults
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 const connectTime = 10 * time.Second // timeouts.connect, and robots.timeout
 
@@ -81,6 +84,38 @@ func connections() []Row {
 		{
 			Name: "reset in a body without a length", Do: do(write(head(ok, text), Good), pause(time.Second), reset), Why: "its end would be a close",
 			Robots: unreachable(1).takes(time.Second), Page: aborted().takes(time.Second),
+		},
+	}
+}
+
+// accepted is a connection that is closed at once. Over TCP it may be closed
+// before the request is written, which net/http reports as an idle connection
+// that was closed.
+func accepted() []Row {
+	return []Row{{
+		Name: "closed when accepted", On: "http", Accept: func(*Conn) {}, Why: "one retry, as after a kept connection that was closed",
+		Robots: unreachable(0).dials(2), Page: unasked(502, "connection_terminated"),
+	}}
+}
+
+// silence is an origin that cannot be talked to, which is found out by waiting.
+// connect, the handshake and the whole fetch have the same time, so that it is
+// a matter of chance which of them is over first.
+func silence() []Row {
+	return []Row{
+		{
+			Name: "SYN black hole", Net: BlackHole, Why: "nothing comes back, not even a refusal",
+			Robots: down(504, "connection_timeout", 1).takes(connectTime), Page: unasked(504, "connection_timeout").takes(connectTime),
+			InMemory: "loopback has no black holes",
+		},
+		{
+			Name: "TLS: silence", Why: "a handshake is due in time", On: "https", Accept: hang,
+			Robots: down(504, "connection_timeout", 1).takes(connectTime), Page: unasked(504, "connection_timeout").takes(connectTime),
+		},
+		{
+			Name: "TLS: an octet a second", Why: "a handshake is due in time", On: "https",
+			Accept: do(func(c *Conn) { _, _ = c.Read(make([]byte, 4096)) }, drip(time.Second, "\x16\x03\x03\x00\x7a"+strings.Repeat("\x02", 122))),
+			Robots: down(504, "connection_timeout", 1).takes(connectTime), Page: unasked(504, "connection_timeout").takes(connectTime),
 		},
 	}
 }

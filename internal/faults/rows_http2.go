@@ -139,3 +139,21 @@ func http2() []Row {
 		}),
 	}
 }
+
+// retried are answers after which net/http tries again by itself. An origin
+// that has trouble is not to be asked more than twice.
+func retried() []Row {
+	row := func(name, why string, r *Robots, f func(*Stream)) Row {
+		return Row{Name: "HTTP/2: " + name, Why: why, On: "https", H2: f, Robots: r}
+	}
+	return []Row{
+		row("REFUSED_STREAM for ever", "one retry", unreachable(2).atMost().takes(2*time.Second), func(s *Stream) {
+			_ = s.WriteRSTStream(s.ID, h2.ErrCodeRefusedStream)
+		}),
+		row("GOAWAY for ever", "one retry", unreachable(2).atMost().takes(2*time.Second), func(s *Stream) {
+			s.wait(500 * time.Millisecond)
+			_ = s.WriteGoAway(0, h2.ErrCodeNo, nil)
+			_ = s.Close()
+		}),
+	}
+}

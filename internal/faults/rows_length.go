@@ -155,3 +155,12 @@ func octets(s string) string {
 	}
 	return b.String()
 }
+
+// framing are answers of which two readers would take different parts for the
+// body (RFC 9112 §6.3), in a spelling that net/http takes.
+func framing() []Row {
+	return []Row{{
+		Name: "a length with a blank before its colon, and chunks", Why: "RFC 9112 §5.1: it is a length all the same",
+		Do: write(head(ok, "Content-Length : 3", chunked), chunk(Good), lastChunk), Robots: unreachable(1),
+	}}
+}

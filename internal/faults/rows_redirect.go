@@ -1,6 +1,8 @@
 package faults
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"strconv"
 	"strings"
@@ -140,4 +142,31 @@ func redirects() []Row {
 		},
 		Row{Name: "redirect of a page to a private address", Why: "as it is: the client's next request is decided by itself", Do: write(reply("302 Found", "", "Location: http://10.0.0.1/")), Page: forwarded(302)},
 	)
+}
+
+// hops are redirects that cannot be followed because of what is at their end.
+// The origin that was asked for is not to blame: what its client is told is
+// that its robots.txt is unreachable.
+func hops() []Row {
+	badCertificate := Row{
+		Name: "redirect to https with a bad certificate", On: "http", Why: "a hop that fails is unreachable, never permission", Robots: unreachable(1),
+		TLS: func(c *tls.Config) { present(c, unknown(), func(*x509.Certificate) {}) },
+		Do:  redirected(func(c *Conn) string { return c.origin.world.URL("https", "b") + "/robots.txt" }),
+	}
+	bad := func(name string, location func(*Conn) string) Row {
+		return Row{
+			Name: "redirect " + name, Why: "a hop that fails is unreachable, never permission", Do: redirected(location),
+			Robots: unreachable(1),
+		}
+	}
+	return []Row{
+		badCertificate,
+		bad("to an address that is prohibited", func(c *Conn) string { return c.URL("prohibited") + "/robots.txt" }),
+		bad("to a prohibited address itself", always("http://169.254.169.254/latest/meta-data/")),
+		bad("to a private address itself", always("http://10.0.0.1/robots.txt")),
+		bad("to a prohibited address of IPv6", always("http://[::1]/robots.txt")),
+		bad("to a prohibited address in another spelling", always("http://[::ffff:10.0.0.1]/robots.txt")),
+		bad("to a name that does not exist", func(c *Conn) string { return c.URL("nowhere") + "/robots.txt" }),
+		bad("to where nobody listens", func(c *Conn) string { return c.URL("refused") + "/robots.txt" }),
+	}
 }

@@ -76,7 +76,7 @@ func connectionLost(err error) bool {
 			return true
 		}
 	}
-	return false
+	return strings.Contains(err.Error(), "http: server closed idle connection") // net/http exports no value for it
 }
 
 // ownFaults are errors of the machine that heed runs on: out of descriptors,

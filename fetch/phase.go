@@ -46,7 +46,11 @@ func watch(ctx context.Context) (context.Context, *phase) {
 		DNSStart:          func(httptrace.DNSStartInfo) { p.at.Store(phaseResolving) },
 		ConnectStart:      func(string, string) { p.at.Store(phaseConnecting) },
 		TLSHandshakeStart: func() { p.at.Store(phaseHandshake) },
-		TLSHandshakeDone:  func(tls.ConnectionState, error) { p.at.Store(phaseStart) },
+		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
+			if err == nil { // else that is how far it came
+				p.at.Store(phaseStart)
+			}
+		},
 		GotConn: func(httptrace.GotConnInfo) {
 			p.at.Store(phaseWaiting)
 			if p.connections.Add(1) > mostConnections {

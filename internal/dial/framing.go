@@ -28,7 +28,8 @@ const longestName = 64
 // the other. It looks at the header of each response in HTTP/1 as it passes.
 type framed struct {
 	net.Conn
-	asked atomic.Bool           // a request was written since the last response
+	used  atomic.Bool           // a request was written
+	asked atomic.Bool           // another one was, since the last response
 	fault atomic.Pointer[error] // of a response; net/http would lose it if Read returned it
 
 	reading bool // what comes is header
@@ -40,9 +41,17 @@ type framed struct {
 	coding  bool
 }
 
+func newFramed(conn net.Conn) *framed {
+	c := &framed{Conn: conn}
+	c.begin() // a response may be there before the first request is
+	return c
+}
+
 // Write begins a request.
 func (c *framed) Write(p []byte) (int, error) {
-	c.asked.Store(true)
+	if c.used.Swap(true) {
+		c.asked.Store(true)
+	}
 	return c.Conn.Write(p)
 }
 
@@ -158,7 +167,7 @@ func frame(conn net.Conn, err error) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &framed{Conn: conn}, nil
+	return newFramed(conn), nil
 }
 
 // handshake is the one of http.Transport, which hides what is inside.
@@ -196,5 +205,5 @@ func handshake(ctx context.Context, conn net.Conn, c *tls.Config, addr string, t
 	if trace != nil && trace.TLSHandshakeDone != nil {
 		trace.TLSHandshakeDone(secure.ConnectionState(), nil)
 	}
-	return &framed{Conn: secure}, nil
+	return newFramed(secure), nil
 }

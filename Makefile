@@ -1,7 +1,7 @@
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check test race e2e lint fmt vet fuzz bench bench-policy build deps clean
+.PHONY: help check test race e2e lint fmt vet fuzz bench bench-coldstart bench-policy build deps clean
 
 GO       ?= go
 TOOL      = $(GO) tool -modfile=tools/go.mod
@@ -13,7 +13,7 @@ RACE      = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),$(if $(shell command
 E2E_FLAGS ?=
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 check: lint ## what to run before a commit: lint and the short tests
 	$(GO) test -short -timeout 5m $(PACKAGES)
@@ -49,6 +49,9 @@ fuzz: ## every fuzz target, FUZZTIME (30s) each
 
 bench: ## benchmarks, six runs each, as benchstat wants them
 	$(GO) test -run '^$$' -bench . -benchmem -count 6 -timeout 60m $(PACKAGES)
+
+bench-coldstart: ## 10,000 origins that heed has never met, through the binary (bench/README.md)
+	$(GO) -C bench run ./coldstart -heed "$(VERSION)"
 
 bench-policy: ## heed/policy next to its peers, in one run (bench/README.md)
 	$(GO) -C bench run ./policy -heed "$(VERSION)"

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// measurement is one cold start.
+type measurement struct {
+	took   time.Duration
+	cpu    time.Duration // of heed
+	own    time.Duration // CPU of this program: the clients and the origins
+	memory int64         // of heed at most, in octets
+}
+
+// row is all the cold starts at one concurrency.
+type row struct {
+	Concurrency int       `json:"concurrency"`
+	BoundS      float64   `json:"bound_s"` // two latencies an origin, by the concurrency
+	TookS       []float64 `json:"took_s"`  // by round
+	CPUS        []float64 `json:"heed_cpu_s"`
+	OwnCPUS     []float64 `json:"clients_and_origins_cpu_s"`
+	MemoryMiB   []float64 `json:"heed_memory_mib"`
+	Times       float64   `json:"times_the_bound"` // of the median
+}
+
+func (r *row) add(concurrency int, m measurement) {
+	r.Concurrency = concurrency
+	r.TookS = append(r.TookS, m.took.Seconds())
+	r.CPUS = append(r.CPUS, m.cpu.Seconds())
+	r.OwnCPUS = append(r.OwnCPUS, m.own.Seconds())
+	r.MemoryMiB = append(r.MemoryMiB, float64(m.memory)/(1<<20))
+}
+
+func (r *row) finish(e effort) {
+	r.BoundS = bound(e, r.Concurrency).Seconds()
+	r.Times = median(r.TookS) / r.BoundS
+}
+
+// bound is what all of it takes if nothing takes time but the origins.
+func bound(e effort, concurrency int) time.Duration {
+	return time.Duration(e.origins) * 2 * e.latency / time.Duration(concurrency)
+}
+
+// median is that of one or more values.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// results are those of one run.
+type results struct {
+	Environment environment `json:"environment"`
+	Effort      effortNote  `json:"effort"`
+	Rows        []row       `json:"rows"`
+}
+
+// environment is where and of what a run was made.
+type environment struct {
+	Date   string `json:"date"` // UTC
+	CPU    string `json:"cpu"`
+	Cores  int    `json:"cores"`
+	Go     string `json:"go"`
+	System string `json:"system"`
+	Heed   string `json:"heed"`
+}
+
+// effortNote is effort as results record it.
+type effortNote struct {
+	Origins   int     `json:"origins"`
+	LatencyMS float64 `json:"latency_ms"`
+	Rounds    int     `json:"rounds"`
+}
+
+func effortOf(e effort) effortNote {
+	return effortNote{e.origins, float64(e.latency) / float64(time.Millisecond), e.rounds}
+}
+
+func environmentNow(heed string) environment {
+	return environment{
+		Date:   time.Now().UTC().Format(time.DateOnly),
+		CPU:    cpuName(),
+		Cores:  runtime.NumCPU(),
+		Go:     runtime.Version(),
+		System: runtime.GOOS + "/" + runtime.GOARCH,
+		Heed:   heed,
+	}
+}
+
+// cpuName is the model as the system names it, which only Linux tells.
+func cpuName() string {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	for line := range strings.Lines(string(info)) {
+		if key, name, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(name)
+		}
+	}
+	return runtime.GOARCH
+}
+
+func (r *results) json() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "\t")
+	if err := e.Encode(r); err != nil {
+		return nil, fmt.Errorf("writing the results as JSON: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// markdown is the results for people.
+func (r *results) markdown() string {
+	var b strings.Builder
+	env, e := r.Environment, r.Effort
+	fmt.Fprintf(&b, "# Cold start\n\n%s, %s (%d cores, shared by heed, its clients and the origins), %s %s. heed %s.\n\n", env.Date, env.CPU, env.Cores, env.Go, env.System, env.Heed)
+	fmt.Fprintf(&b, "%d origins with an address each, none of which heed has met; each answers after %g ms and is asked for one page through heed. Each saw one request for its robots.txt and one for its page, in every round. Medians of %d rounds, in brackets the least and the most.\n\n", e.Origins, e.LatencyMS, e.Rounds)
+	b.WriteString("| clients and robots.concurrency | bound, s | took, s | × bound | origins/s | CPU of heed, s | CPU of clients and origins, s | memory of heed, MiB |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	for _, row := range r.Rows {
+		fmt.Fprintf(&b, "| %d | %.2f | %s | %.2f | %.0f | %s | %s | %s |\n", row.Concurrency, row.BoundS,
+			spread("%.2f", row.TookS), row.Times, float64(e.Origins)/median(row.TookS), spread("%.2f", row.CPUS), spread("%.2f", row.OwnCPUS), spread("%.0f", row.MemoryMiB))
+	}
+	return b.String()
+}
+
+// spread writes "median (least–most)".
+func spread(format string, values []float64) string {
+	return fmt.Sprintf(format+" ("+format+"–"+format+")", median(values), slices.Min(values), slices.Max(values))
+}

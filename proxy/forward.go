@@ -1,10 +1,12 @@
 package proxy
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
@@ -64,6 +66,10 @@ func (p *Proxy) forward(x *exchange) *http.Response {
 // for a connection that broke while the request was being written.
 func (p *Proxy) roundTrip(x *exchange, out *http.Request) (*http.Response, error) {
 	resp, err := p.transport.RoundTrip(out)
+	var refused *problem
+	if err != nil && errors.As(context.Cause(out.Context()), &refused) {
+		return nil, refused
+	}
 	if err == nil || !x.reused.Load() || !repeatable(out) || out.Context().Err() != nil || problemOf(err).kind != kindTerminated {
 		return resp, err
 	}
@@ -78,6 +84,11 @@ func repeatable(out *http.Request) bool {
 	}
 	return false
 }
+
+// maxAttempts is how often a request is given to an origin that says, in HTTP/2,
+// that it did not look at it (REFUSED_STREAM, GOAWAY): net/http goes on for a
+// minute, or without a pause for as long as the client waits.
+const maxAttempts = 3
 
 // maxInterim is how many 1xx answers of an origin are taken for a request.
 const maxInterim = 100
@@ -112,9 +123,15 @@ func (p *Proxy) outgoing(x *exchange) (*http.Request, error) {
 	if _, err := url.Parse(out.URL.Scheme + "://" + out.URL.Host); err != nil {
 		return nil, fmt.Errorf("building the request: %w", err)
 	}
-	var interim atomic.Int32
+	var interim, attempts atomic.Int32
+	ctx, cancel := context.WithCancelCause(in.Context()) // ends with the one it is made of: the body is read with it
 	trace := &httptrace.ClientTrace{
-		GotConn: func(c httptrace.GotConnInfo) { x.reused.Store(c.Reused) },
+		GotConn: func(c httptrace.GotConnInfo) {
+			x.reused.Store(c.Reused)
+			if isHTTP2(c.Conn) && attempts.Add(1) > maxAttempts {
+				cancel(&problem{kind: kindTerminated, cause: fmt.Errorf("the origin did not take the request, %d times", maxAttempts)})
+			}
+		},
 		Got1xxResponse: func(code int, fields textproto.MIMEHeader) error {
 			if interim.Add(1) > maxInterim { // net/http leaves the bound to this function
 				return &problem{kind: kindBadAnswer, cause: fmt.Errorf("the origin sent more than %d interim answers (1xx) and no final one", maxInterim)}
@@ -125,7 +142,13 @@ func (p *Proxy) outgoing(x *exchange) (*http.Request, error) {
 			return nil
 		},
 	}
-	return out.WithContext(httptrace.WithClientTrace(in.Context(), trace)), nil
+	return out.WithContext(httptrace.WithClientTrace(ctx, trace)), nil
+}
+
+// isHTTP2 reports whether HTTP/2 was agreed on for a connection.
+func isHTTP2(c net.Conn) bool {
+	t, ok := c.(*tls.Conn)
+	return ok && t.ConnectionState().NegotiatedProtocol == "h2"
 }
 
 // checkAnswer refuses answers that would be misunderstood.

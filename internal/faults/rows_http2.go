@@ -144,7 +144,7 @@ func http2() []Row {
 // that has trouble is not to be asked more than twice.
 func retried() []Row {
 	row := func(name, why string, r *Robots, f func(*Stream)) Row {
-		return Row{Name: "HTTP/2: " + name, Why: why, On: "https", H2: f, Robots: r}
+		return Row{Name: "HTTP/2: " + name, Why: why, On: "https", H2: f, Robots: r, Page: failed(502, "").requests(0).takes(4 * time.Second)}
 	}
 	return []Row{
 		row("REFUSED_STREAM for ever", "one retry", unreachable(2).atMost().takes(2*time.Second), func(s *Stream) {

@@ -77,8 +77,15 @@ func TestTheTimeDoesNotRunWhileAFetchWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFetcher(t, Config{Transport: after(9*time.Second, answers(200, closedFile)), Lookup: farm, PerAddress: 1})
 		var wg sync.WaitGroup
+		var mu sync.Mutex
 		var last Event
-		f.observe.Fetched = func(e Event) { last = e }
+		f.observe.Fetched = func(e Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			if e.Waited >= last.Waited {
+				last = e
+			}
+		}
 		for i := range 20 {
 			wg.Go(func() {
 				if s := snapshot(t, f, at(t, "a"+strings.Repeat("x", i)+".example")); s.Access != policy.Successful {

@@ -45,6 +45,7 @@ type bodies struct {
 // share returns the body with these octets, compiled, now if it is new. It is
 // in the table once an entry holds it.
 func (b *bodies) share(octets []byte, charset string) *body {
+	charset = charset[:min(len(charset), maxCharset)] // a store may have another
 	key := bodyKey{sum: sha256.Sum256(octets), charset: charset}
 	if isUTF8(charset) {
 		// Nobody but a dialect looks at it, and equal bodies would be kept twice.

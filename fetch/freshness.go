@@ -14,8 +14,10 @@ const maxFreshness = 366 * 24 * time.Hour
 // its fields tell (RFC 9111 §4.2), and whether they tell anything. That is
 // nothing at all for what may not be stored, or not be used unasked.
 //
-// heed asks for many clients, and counts as a shared cache. Of the age it takes
-// what Age says, and not what the origin's clock does.
+// heed asks for many clients, and counts as a shared cache: s-maxage goes before
+// max-age. Of private it takes no notice, since robots.txt is obtained for nobody
+// in particular; and of the age it takes what Age says, not what the origin's
+// clock does.
 func freshnessOf(h http.Header, now time.Time) (left time.Duration, told bool) {
 	c := cacheControlOf(h)
 	switch {

@@ -63,16 +63,18 @@ func restricted(e *audit.Entry) error {
 	return fmt.Errorf("robots.txt itself is refused%s, which is a complete restriction as %s reads it", status, e.Decision.Dialect)
 }
 
-// unreachable tells of an unreachable robots.txt. Where that is because the whole origin is, that is what the client is told: to
-// call it a matter of robots.txt would send its owner looking in the wrong
-// place. It is a denial all the same.
+// unreachable tells of an unreachable robots.txt. Where that is because the
+// whole origin is, that is what the client is told: to call it a matter of
+// robots.txt would send its owner looking in the wrong place. It is a denial all
+// the same.
 //
 // A zero Retry-After would make a client hammer, so there is always one where
 // the state passes.
 func unreachable(e *audit.Entry) *problem {
 	pr := &problem{kind: kindUnreachable, retry: retryPending, cause: errors.New("robots.txt is unreachable, which means complete disallow (RFC 9309 §2.3.1.4)")}
 	if s := e.Snapshot; s != nil {
-		own := len(s.Hops) == 0                        // the fault is its own, and not of where it redirected to
+		// Behind a redirect the fault is another's, and this origin may be well.
+		own := len(s.Hops) == 0
 		if own && as[*dial.ProhibitedError](s.Cause) { // waiting would not help
 			return &problem{kind: kindAddress, cause: s.Cause}
 		}

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"heed/bench/machine"
 )
 
 // measurement is one cold start.
@@ -86,26 +87,12 @@ func effortOf(e effort) effortNote {
 func environmentNow(heed string) environment {
 	return environment{
 		Date:   time.Now().UTC().Format(time.DateOnly),
-		CPU:    cpuName(),
+		CPU:    machine.CPU(),
 		Cores:  runtime.NumCPU(),
 		Go:     runtime.Version(),
 		System: runtime.GOOS + "/" + runtime.GOARCH,
 		Heed:   heed,
 	}
-}
-
-// cpuName is the model as the system names it, which only Linux tells.
-func cpuName() string {
-	info, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return runtime.GOARCH
-	}
-	for line := range strings.Lines(string(info)) {
-		if key, name, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
-			return strings.TrimSpace(name)
-		}
-	}
-	return runtime.GOARCH
 }
 
 func (r *results) json() ([]byte, error) {

@@ -6,11 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"heed/bench/machine"
 )
 
 // comparison is the results of one run.
@@ -46,7 +47,7 @@ func effortOf(e effort) effortNote {
 func environmentNow(heedVersion string) environment {
 	e := environment{
 		Date:     time.Now().UTC().Format(time.DateOnly),
-		CPU:      cpuName(),
+		CPU:      machine.CPU(),
 		Cores:    runtime.NumCPU(),
 		Go:       runtime.Version(),
 		System:   runtime.GOOS + "/" + runtime.GOARCH,
@@ -62,20 +63,6 @@ func environmentNow(heedVersion string) environment {
 		}
 	}
 	return e
-}
-
-// cpuName is the model as the system names it, which only Linux tells.
-func cpuName() string {
-	info, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return runtime.GOARCH
-	}
-	for line := range strings.Lines(string(info)) {
-		if key, name, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
-			return strings.TrimSpace(name)
-		}
-	}
-	return runtime.GOARCH
 }
 
 func (c *comparison) json() ([]byte, error) {

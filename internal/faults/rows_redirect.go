@@ -23,16 +23,16 @@ func redirected(location func(*Conn) string) Act {
 
 func always(s string) func(*Conn) string { return func(*Conn) string { return s } }
 
+// badRedirect is one that is not followed, or leads nowhere.
+func badRedirect(name, why string, location func(*Conn) string) Row {
+	return Row{Name: "redirect " + name, Why: why, Do: redirected(location), Robots: unreachable(1)}
+}
+
 // redirects are where an origin sends for its robots.txt (RFC 9309 §2.3.1.2).
 // What a page redirects to is for the client to follow, so its answer is as it
 // is.
 func redirects() []Row {
-	bad := func(name, why string, location func(*Conn) string) Row {
-		return Row{
-			Name: "redirect " + name, Why: why, Do: redirected(location),
-			Robots: unreachable(1), Page: nil,
-		}
-	}
+	bad := badRedirect
 	good := func(name, why string, location func(*Conn) string) Row {
 		return Row{Name: "redirect " + name, Why: why, Do: redirected(location), Robots: rules(2)}
 	}
@@ -154,10 +154,7 @@ func hops() []Row {
 		Do:  redirected(func(c *Conn) string { return c.origin.world.URL("https", "b") + "/robots.txt" }),
 	}
 	bad := func(name string, location func(*Conn) string) Row {
-		return Row{
-			Name: "redirect " + name, Why: "a hop that fails is unreachable, never permission", Do: redirected(location),
-			Robots: unreachable(1),
-		}
+		return badRedirect(name, "a hop that fails is unreachable, never permission", location)
 	}
 	return []Row{
 		badCertificate,

@@ -14,17 +14,6 @@ func TestBoundIsTwoLatenciesAnOriginByTheConcurrency(t *testing.T) {
 	}
 }
 
-func TestMedianIsTheMiddle(t *testing.T) {
-	for _, c := range []struct {
-		values []float64
-		want   float64
-	}{{[]float64{3}, 3}, {[]float64{9, 1, 2}, 2}, {[]float64{4, 1, 100, 2}, 3}} {
-		if got := median(c.values); got != c.want {
-			t.Errorf("%v: got %v, want %v", c.values, got, c.want)
-		}
-	}
-}
-
 func TestNumbersAreAboveNought(t *testing.T) {
 	if got, err := numbers("1,256"); err != nil || len(got) != 2 || got[1] != 256 {
 		t.Errorf("got %v, %v", got, err)

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
 	"heed/bench/machine"
+	"heed/bench/series"
 )
 
 // measurement is one cold start.
@@ -41,19 +41,12 @@ func (r *row) add(concurrency int, m measurement) {
 
 func (r *row) finish(e effort) {
 	r.BoundS = bound(e, r.Concurrency).Seconds()
-	r.Times = median(r.TookS) / r.BoundS
+	r.Times = series.Of(r.TookS).Median / r.BoundS
 }
 
 // bound is what all of it takes if nothing takes time but the origins.
 func bound(e effort, concurrency int) time.Duration {
 	return time.Duration(e.origins) * 2 * e.latency / time.Duration(concurrency)
-}
-
-// median is that of one or more values.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 // results are those of one run.
@@ -114,12 +107,13 @@ func (r *results) markdown() string {
 	b.WriteString("| clients and robots.concurrency | bound, s | took, s | × bound | origins/s | CPU of heed, s | CPU of clients and origins, s | memory of heed, MiB |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, row := range r.Rows {
 		fmt.Fprintf(&b, "| %d | %.2f | %s | %.2f | %.0f | %s | %s | %s |\n", row.Concurrency, row.BoundS,
-			spread("%.2f", row.TookS), row.Times, float64(e.Origins)/median(row.TookS), spread("%.2f", row.CPUS), spread("%.2f", row.OwnCPUS), spread("%.0f", row.MemoryMiB))
+			spread("%.2f", row.TookS), row.Times, float64(e.Origins)/series.Of(row.TookS).Median, spread("%.2f", row.CPUS), spread("%.2f", row.OwnCPUS), spread("%.0f", row.MemoryMiB))
 	}
 	return b.String()
 }
 
 // spread writes "median (least–most)".
 func spread(format string, values []float64) string {
-	return fmt.Sprintf(format+" ("+format+"–"+format+")", median(values), slices.Min(values), slices.Max(values))
+	s := series.Of(values)
+	return fmt.Sprintf(format+" ("+format+"–"+format+")", s.Median, s.Least, s.Most)
 }

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"heed/bench/series"
 )
 
 // measure is one question to several participants, about the same files.
@@ -110,9 +112,9 @@ type row struct {
 
 // figure is what a row says of one participant.
 type figure struct {
-	Participant string  `json:"participant"`
-	Value       series  `json:"value"`
-	Times       *series `json:"times_heed,omitempty"` // of the first participant's; nil for itself, and where that is 0
+	Participant string         `json:"participant"`
+	Value       series.Series  `json:"value"`
+	Times       *series.Series `json:"times_heed,omitempty"` // of the first participant's; nil for itself, and where that is 0
 }
 
 func rowsOf(m measure, found map[string][]sample) (rows []row) {
@@ -124,11 +126,11 @@ func rowsOf(m measure, found map[string][]sample) (rows []row) {
 			if len(values) == 0 {
 				continue
 			}
-			f := figure{Participant: p.name, Value: seriesOf(values)}
+			f := figure{Participant: p.name, Value: series.Of(values)}
 			if first == nil {
 				first = values
 			} else if slices.MinFunc(first, cmp.Compare[float64]) > 0 {
-				times := seriesOf(ratios(values, first))
+				times := series.Of(series.Ratios(values, first))
 				f.Times = &times
 			}
 			r.Figures = append(r.Figures, f)

@@ -5,13 +5,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 	"runtime"
 	"runtime/debug"
 	"strings"
 	"time"
 
 	"heed/bench/machine"
+	"heed/bench/series"
 )
 
 // comparison is the results of one run.
@@ -41,7 +41,7 @@ type effortNote struct {
 }
 
 func effortOf(e effort) effortNote {
-	return effortNote{e.rounds, confidence(e.rounds), e.pass.Milliseconds(), e.stride}
+	return effortNote{e.rounds, series.Confidence(e.rounds), e.pass.Milliseconds(), e.stride}
 }
 
 func environmentNow(heedVersion string) environment {
@@ -98,7 +98,7 @@ func (c *comparison) markdown() string {
 	}
 	fmt.Fprintf(&b, "\n| --- | --- | --- |%s\n", strings.Repeat(" ---: |", 2*len(participants)-1))
 	for _, r := range c.Rows {
-		fmt.Fprintf(&b, "| %s | %s: %s | %s |", r.Measure, r.Set, whole(r.Files), r.Unit)
+		fmt.Fprintf(&b, "| %s | %s: %s | %s |", r.Measure, r.Set, series.Whole(r.Files), r.Unit)
 		for i, p := range participants {
 			value, times := r.cells(p)
 			fmt.Fprintf(&b, " %s |", value)
@@ -112,7 +112,7 @@ func (c *comparison) markdown() string {
 	fmt.Fprintf(&b, "\n| answers of | as | queries | agree | share | files that differ | files failed | share of those answered |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, a := range c.Agreements {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %.2f %% | %s | %s | %.2f %% |\n",
-			a.Participant, a.With, whole(a.Queries), whole(a.Agreed), 100*a.OfAll, whole(a.Differing), whole(a.Failed), 100*a.OfAnswered)
+			a.Participant, a.With, series.Whole(a.Queries), series.Whole(a.Agreed), 100*a.OfAll, series.Whole(a.Differing), series.Whole(a.Failed), 100*a.OfAnswered)
 	}
 	return b.String()
 }
@@ -124,43 +124,10 @@ func (r *row) cells(p *participant) (value, times string) {
 		if f.Participant != p.name {
 			continue
 		}
-		value = spread(f.Value)
+		value = f.Value.String()
 		if f.Times != nil {
-			times = spread(*f.Times)
+			times = f.Times.String()
 		}
 	}
 	return value, times
-}
-
-// spread writes "median (least–most)", or the median alone if all is one.
-func spread(s series) string {
-	median, least, most := number(s.Median), number(s.Least), number(s.Most)
-	if least == most {
-		return median
-	}
-	return fmt.Sprintf("%s (%s–%s)", median, least, most)
-}
-
-// number writes three digits, or all that are before the point.
-func number(v float64) string {
-	switch size := math.Abs(v); {
-	case size == 0:
-		return "0"
-	case size >= 99.95:
-		return whole(int(math.Round(v)))
-	case size >= 9.995:
-		return fmt.Sprintf("%.1f", v)
-	case size >= 0.01:
-		return fmt.Sprintf("%.2f", v)
-	}
-	return fmt.Sprintf("%.1g", v)
-}
-
-// whole writes 145956 as "145,956".
-func whole(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

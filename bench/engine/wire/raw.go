@@ -1,0 +1,25 @@
+package wire
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// Neither of these blocks, so the runtime is not told of them, which costs as
+// much as a tenth of the call.
+
+func recv(fd int, p []byte, flags int) (int, error) {
+	n, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), uintptr(flags), 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}
+
+func send(fd int, p []byte) (int, error) {
+	n, _, errno := syscall.RawSyscall6(syscall.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), syscall.MSG_NOSIGNAL, 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}

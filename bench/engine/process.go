@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -25,23 +26,28 @@ const patience = 30 * time.Second
 type command struct {
 	argv []string
 	env  []string
-	// quiet throws away what it says; otherwise it is its log, and kept in a file.
-	quiet bool
+	user string // who it is to be if this program is root; empty: root
+	// leaves is what it may leave behind when it is killed, as filepath.Glob has it.
+	leaves string
 }
+
+// saidLog is the file in a proxy's folder with what it says.
+const saidLog = "said.log"
 
 // process is a proxy under measurement, with the processes that it started.
 type process struct {
-	cmd   *exec.Cmd
-	said  string // path
-	ended chan struct{}
-	err   error // set when ended is closed
-	pids  []int // all of it, the first its own
+	cmd    *exec.Cmd
+	said   string // path
+	leaves string // see command
+	ended  chan struct{}
+	err    error // set when ended is closed
+	pids   []int // all of it, the first its own
 }
 
 // start starts a proxy on its processor, and waits until it listens.
 func start(ctx context.Context, c *cores, what command, at netip.AddrPort, folder string) (*process, error) {
-	p := &process{said: filepath.Join(folder, "said.log"), ended: make(chan struct{})}
-	out, err := os.Create(p.said)
+	p := &process{said: filepath.Join(folder, saidLog), leaves: what.leaves, ended: make(chan struct{})}
+	out, err := os.OpenFile(p.said, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +58,9 @@ func start(ctx context.Context, c *cores, what command, at netip.AddrPort, folde
 	p.cmd.Stdout, p.cmd.Stderr = out, out
 	// A group of its own, which stop can end; and nothing outlives this program.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := p.become(what.user, folder); err != nil {
+		return nil, err
+	}
 	if err := c.on(*one(c.proxy), p.cmd.Start); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", what.argv[0], err)
 	}
@@ -65,6 +74,26 @@ func start(ctx context.Context, c *cores, what command, at netip.AddrPort, folde
 		return nil, err
 	}
 	return p, nil
+}
+
+// become has the proxy run as another user, whose the folder then is.
+func (p *process) become(name, folder string) error {
+	if name == "" || os.Geteuid() != 0 {
+		return nil
+	}
+	u, err := user.Lookup(name)
+	if err != nil {
+		return err
+	}
+	uid, uidErr := strconv.Atoi(u.Uid)
+	gid, gidErr := strconv.Atoi(u.Gid)
+	if err := errors.Join(uidErr, gidErr); err != nil {
+		return err
+	}
+	p.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	return filepath.WalkDir(folder, func(path string, _ os.DirEntry, err error) error {
+		return errors.Join(err, os.Chown(path, uid, gid))
+	})
 }
 
 // ready waits until somebody listens.
@@ -115,6 +144,10 @@ func (p *process) stop() {
 	}
 	_ = syscall.Kill(group, syscall.SIGKILL)
 	<-p.ended
+	left, _ := filepath.Glob(p.leaves) // the pattern is ours
+	for _, path := range left {
+		_ = os.Remove(path)
+	}
 }
 
 // count finds the processes that belong to it.

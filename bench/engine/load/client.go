@@ -100,7 +100,9 @@ func (c *client) work() error {
 			return fmt.Errorf("a client: %w", err)
 		}
 		c.count(began)
-		c.used = true
+		if c.used = true; i == 0 {
+			c.met++
+		}
 		if closes || c.plan.Each {
 			c.close()
 		}

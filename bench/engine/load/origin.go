@@ -2,82 +2,35 @@ package load
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/netip"
-	"time"
 
 	"heed/bench/engine/wire"
 )
-
-// Identity is the origin's certificate and its CA.
-type Identity struct {
-	Certificate tls.Certificate
-	CA          []byte // PEM, for the proxies to trust
-}
-
-// NewIdentity makes both anew, for 127.0.0.1.
-func NewIdentity() (*Identity, error) {
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, fmt.Errorf("making the origin's CA: %w", err)
-	}
-	now := time.Now()
-	ca := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "bench/engine's origin CA"},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, caKey.Public(), caKey)
-	if err != nil {
-		return nil, fmt.Errorf("making the origin's CA: %w", err)
-	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, fmt.Errorf("making the origin's certificate: %w", err)
-	}
-	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "127.0.0.1"},
-		NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, leaf, ca, key.Public(), caKey)
-	if err != nil {
-		return nil, fmt.Errorf("making the origin's certificate: %w", err)
-	}
-	return &Identity{
-		Certificate: tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key},
-		CA:          pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER}),
-	}, nil
-}
 
 // Origin answers on three ports.
 type Origin struct {
 	Plain netip.AddrPort // http
 	TLS   netip.AddrPort // https
-	// Sealed looks like TLS to who relays it: it waits for a record, answers by an
-	// octet, and is spoken plain HTTP with from then on. What a relay costs is to
-	// be seen, and not what encryption costs at its ends.
+	// Sealed is https, too, but for the clients of Relayed, whom it knows by their
+	// ClientHello: it answers that by an octet, and is spoken plain HTTP with from
+	// then on. What a relay costs is to be seen, and not what encryption costs at
+	// its ends.
 	Sealed netip.AddrPort
 
 	pages map[string][]byte
 	tls   *tls.Config
-	pagesAsked,
-	robotsAsked int
+	hello []byte // a ClientHello in its record
+
+	pagesAsked, robotsAsked int
 }
 
 func newOrigin(l *wire.Loop, id *Identity) (*Origin, error) {
-	o := &Origin{pages: pages(), tls: &tls.Config{
+	o := &Origin{pages: pages(), hello: clientHello(), tls: &tls.Config{
 		Certificates: []tls.Certificate{id.Certificate},
 		NextProtos:   []string{"http/1.1"}, // of the proxies in this measurement some know no other
 		// As most origins have it: no proxy is to be slower for offering more.
@@ -176,15 +129,19 @@ func (o *Origin) find(head []byte) ([]byte, error) {
 
 // serveSealed does what Sealed says.
 func (o *Origin) serveSealed(c *wire.Conn) error {
-	head := make([]byte, 5)
-	if _, err := io.ReadFull(c, head); err != nil {
+	record := make([]byte, 5)
+	if _, err := io.ReadFull(c, record); err != nil {
 		return err
 	}
-	if head[0] != handshakeRecord {
-		return fault{fmt.Errorf("a tunnel that begins with %q, and not with the client's TLS record", head)}
+	if record[0] != handshakeRecord {
+		return fault{fmt.Errorf("a tunnel that begins with %q, and not with the client's TLS record", record)}
 	}
-	if _, err := io.ReadFull(c, make([]byte, int(head[3])<<8|int(head[4]))); err != nil {
+	record = append(record, make([]byte, int(record[3])<<8|int(record[4]))...)
+	if _, err := io.ReadFull(c, record[5:]); err != nil {
 		return err
+	}
+	if !bytes.Equal(record, o.hello) {
+		return o.serve(tls.Server(&replay{c, record}, o.tls))
 	}
 	if _, err := c.Write([]byte{handshakeRecord}); err != nil {
 		return err
@@ -194,3 +151,31 @@ func (o *Origin) serveSealed(c *wire.Conn) error {
 
 // handshakeRecord is the first octet of TLS (RFC 8446 §5.1).
 const handshakeRecord = 0x16
+
+// replay is a connection of which some was read already.
+type replay struct {
+	*wire.Conn
+	first []byte
+}
+
+func (r *replay) Read(p []byte) (int, error) {
+	if len(r.first) > 0 {
+		n := copy(p, r.first)
+		r.first = r.first[n:]
+		return n, nil
+	}
+	return r.Conn.Read(p)
+}
+
+// clientHello is one as crypto/tls writes it, in its record.
+func clientHello() []byte {
+	ours, theirs := net.Pipe()
+	go func() {
+		_ = tls.Client(theirs, &tls.Config{InsecureSkipVerify: true, CurvePreferences: []tls.CurveID{tls.X25519}}).Handshake() //nolint:gosec,noctx // it speaks with nobody, and ends when the pipe is closed
+		_ = theirs.Close()
+	}()
+	buf := make([]byte, 4<<10)
+	n, _ := ours.Read(buf)
+	_ = ours.Close()
+	return buf[:n]
+}

@@ -13,7 +13,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"slices"
@@ -69,9 +68,10 @@ type run struct {
 	origin     netip.AddrPort
 	originLeaf []byte
 	tls        *tls.Config
-	hello      []byte // a ClientHello in its record
+	hello      []byte
 
 	working  int // clients
+	met      int // clients that have had an answer
 	ending   bool
 	counting bool
 	opened   int
@@ -91,7 +91,7 @@ func (r *run) count(began time.Time) {
 // proxies keep connections.
 func (r *Rig) Run(ctx context.Context, p Plan, begin, end func()) (Result, error) {
 	x := &run{
-		plan: p, origin: r.at(p.Way), originLeaf: r.id.Certificate.Certificate[0],
+		plan: p, hello: r.hello, origin: r.at(p.Way), originLeaf: r.id.Certificate.Certificate[0],
 		tls: &tls.Config{
 			InsecureSkipVerify: true, //nolint:gosec // it would cost what the proxy is to have; handshake looks whose certificate it is
 			NextProtos:         []string{"http/1.1"},
@@ -100,15 +100,15 @@ func (r *Rig) Run(ctx context.Context, p Plan, begin, end func()) (Result, error
 		counted: make([]time.Duration, 0, 1<<20),
 	}
 	x.octets = p.octets(x.origin)
-	if x.hello = clientHello(); len(x.hello) == 0 {
-		return Result{}, errors.New("making a ClientHello: crypto/tls wrote none")
-	}
 	for range p.Conns {
 		x.working++
 		r.loop.Go(func(t *wire.Task) error {
 			c := &client{run: x, task: t, in: answers{buf: make([]byte, 16<<10)}}
 			return c.work()
 		})
+	}
+	if err := r.met(ctx, x); err != nil {
+		return Result{}, err
 	}
 	if err := r.until(ctx, p.Warm); err != nil {
 		return Result{}, err
@@ -135,6 +135,16 @@ func (r *Rig) Run(ctx context.Context, p Plan, begin, end func()) (Result, error
 	}
 	slices.Sort(x.counted)
 	return Result{len(x.counted), took, x.counted, x.opened}, nil
+}
+
+// met waits until every client has had an answer: some proxies take long for a
+// certificate.
+func (r *Rig) met(ctx context.Context, x *run) error {
+	err := r.loop.Run(func() bool { return x.met == x.plan.Conns || ctx.Err() != nil }, time.Now().Add(4*patience))
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("%d of %d clients have had no answer after %v", x.plan.Conns-x.met, x.plan.Conns, 4*patience)
+	}
+	return errors.Join(err, context.Cause(ctx))
 }
 
 // until lets the loop run for a time.
@@ -168,17 +178,4 @@ func (r *Rig) check(x *run) error {
 		return fmt.Errorf("clients got %d pages, and the origin was asked for %d only: something answers in its place", x.all, r.pagesAsked)
 	}
 	return nil
-}
-
-// clientHello is one as crypto/tls writes it.
-func clientHello() []byte {
-	ours, theirs := net.Pipe()
-	defer func() { _ = ours.Close() }()
-	go func() {
-		_ = tls.Client(theirs, &tls.Config{InsecureSkipVerify: true, CurvePreferences: []tls.CurveID{tls.X25519}}).Handshake() //nolint:gosec,noctx // it ends when the pipe is closed
-		_ = theirs.Close()
-	}()
-	buf := make([]byte, 4<<10)
-	n, _ := ours.Read(buf)
-	return buf[:n]
 }

@@ -109,7 +109,8 @@ func measureAll(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	debug.SetGCPercent(400) // what clients and origin leave behind is not to be noticed
+	debug.SetGCPercent(-1) // what clients and origin leave behind is not to be noticed …
+	debug.SetMemoryLimit(512 << 20)
 	b := &bench{cores: &c, heed: o.heed, warm: seconds(o.warm), time: seconds(o.seconds)}
 	if b.id, err = load.NewIdentity(); err != nil {
 		return err

@@ -109,14 +109,14 @@ func (b *bench) run(ctx context.Context, rig *load.Rig, plan load.Plan, proxy *p
 		return nil, err
 	}
 	f := figures{
-		perSecond:   float64(result.Answers) / result.Took.Seconds(),
+		perSecond:   result.Answers / result.Took.Seconds(),
 		p50Micros:   micros(result.At(0.5)),
 		p99Micros:   micros(result.At(0.99)),
 		loadBusy:    (ownAfter - ownBefore).Seconds() / result.Took.Seconds(),
 		connections: float64(result.Connections),
 	}
 	if proxy != nil {
-		f[cpuMicros] = micros(after-before) / float64(result.Answers)
+		f[cpuMicros] = micros(after-before) / result.Answers
 		f[proxyBusy] = (after - before).Seconds() / result.Took.Seconds()
 		f[residentMiB] = float64(now) / (1 << 20)
 		f[peakMiB] = float64(most) / (1 << 20)

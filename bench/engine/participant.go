@@ -21,6 +21,7 @@ type participant struct {
 	program string // found in PATH; empty: part of this program, or built
 	ways    map[load.Way]bool
 	denies  bool // it goes by robots.txt
+	http2   bool // it speaks HTTP/2 where it intercepts
 	// command writes what the proxy needs into the folder and says how to start
 	// it. Nil: there is no proxy, and the origin is asked directly.
 	command func(*setup) (command, error)
@@ -70,11 +71,11 @@ var participants = []*participant{
 	},
 	{
 		name: heed, about: "this tree's binary, `heed serve`: a warm robots.txt of 40 lines, a log line an exchange in a file, metrics on",
-		ways: ways(load.Plain, load.Intercepted, load.Relayed), denies: true, command: heedCommand,
+		ways: ways(load.Plain, load.Intercepted, load.Relayed), denies: true, http2: true, command: heedCommand,
 	},
 	{
 		name: engineAlone, about: "heed/proxy with a policy that allows everything, no log, no metrics",
-		ways: ways(load.Plain, load.Intercepted, load.Relayed), command: servedCommand("engine", "engine", "engine-tunnel"),
+		ways: ways(load.Plain, load.Intercepted, load.Relayed), http2: true, command: servedCommand("engine", "engine", "engine-tunnel"),
 	},
 	{
 		name: bareGoproxy, about: "elazarl/goproxy as its README says, AlwaysMitm where it intercepts",

@@ -19,6 +19,7 @@ const (
 	large8      = "plain, 10 MiB, 8 connections"
 	inside32    = "intercepted, 1 KiB, 32 connections"
 	inside256   = "intercepted, 1 KiB, 256 connections"
+	inside2     = "intercepted, HTTP/2, 1 KiB, 1 connection with 32 streams"
 	insideNew   = "intercepted, new connections, 32 at a time"
 	tunnel32    = "tunnel, 1 KiB, 32 connections"
 	tunnelLarge = "tunnel, 10 MiB, 8 connections"
@@ -40,6 +41,7 @@ var scenarios = []scenario{
 	{name: large8, plan: load.Plan{Conns: 8, Size: load.Large}},
 	{name: inside32, plan: load.Plan{Way: intercepted, Conns: 32, Size: load.Small}},
 	{name: inside256, plan: load.Plan{Way: intercepted, Conns: 256, Size: load.Small}},
+	{name: inside2, plan: load.Plan{Way: intercepted, Conns: 1, Streams: 32, Size: load.Small}},
 	// goproxy as it comes makes an RSA key for each, which takes a processor 50 ms.
 	{name: insideNew, plan: load.Plan{Way: intercepted, Conns: 32, Size: load.Small, Each: true}, without: bareGoproxy},
 	{name: tunnel32, plan: load.Plan{Way: relayed, Conns: 32, Size: load.Small}},
@@ -52,6 +54,9 @@ var scenarios = []scenario{
 func (s *scenario) takes(p *participant) bool {
 	if s.plan.Denied {
 		return p.denies
+	}
+	if s.plan.Streams > 0 {
+		return p.http2
 	}
 	return p.ways[s.plan.Way] && p.name != s.without
 }

@@ -18,7 +18,8 @@ type answers struct {
 	from io.Reader
 	raw  *wire.Conn // nil: octets of bodies cannot be discarded unread
 	buf  []byte
-	have int // octets of buf
+	have int       // octets of buf
+	read func(int) // is told of octets of bodies
 }
 
 // scratch is where octets go that nobody looks at.
@@ -62,6 +63,7 @@ func (a *answers) next(want *expectation) (closes bool, err error) {
 	if want.body != nil && !bytes.Equal(got, want.body[:len(got)]) {
 		return false, fmt.Errorf("an answer with another body: %.80q", got)
 	}
+	a.read(len(got))
 	if err := a.skip(length - len(got)); err != nil {
 		return false, fmt.Errorf("reading the body of an answer: %w", err)
 	}
@@ -74,16 +76,15 @@ func (a *answers) head() (int, error) {
 	for from := 0; ; {
 		n, err := a.from.Read(a.buf[a.have:])
 		a.have += n
+		if i := bytes.Index(a.buf[from:a.have], headEnd); i >= 0 {
+			return from + i, nil // an error comes again
+		}
 		switch {
 		case err != nil && a.have == 0 && !errors.Is(err, wire.ErrStopped):
 			return 0, fmt.Errorf("%w: %w", errGone, err)
 		case err != nil:
 			return 0, fmt.Errorf("reading the header of an answer: %w", err)
-		}
-		if i := bytes.Index(a.buf[from:a.have], headEnd); i >= 0 {
-			return from + i, nil
-		}
-		if a.have == len(a.buf) {
+		case a.have == len(a.buf):
 			return 0, fmt.Errorf("an answer whose header has no end in %d octets: %.200q", len(a.buf), a.buf)
 		}
 		from = max(0, a.have-len(headEnd)+1)
@@ -100,6 +101,7 @@ func (a *answers) skip(left int) error {
 		} else {
 			n, err = a.from.Read(p)
 		}
+		a.read(n)
 		if left -= n; err != nil && left > 0 {
 			if errors.Is(err, io.EOF) {
 				err = io.ErrUnexpectedEOF

@@ -30,7 +30,9 @@ type Plan struct {
 	Size   int  // of the body asked for: Small, Mid or Large
 	Each   bool // a connection (and tunnel, and handshake) for each request
 	Denied bool // what robots.txt disallows is asked for: 403 is right
-	HTTP2  bool // inside TLS
+	// Streams is how many requests at a time each client has on its connection, over
+	// HTTP/2 inside TLS; 0: one, over HTTP/1.1.
+	Streams int
 
 	Warm, Time time.Duration // how long it is done before it counts, and then
 }
@@ -75,6 +77,16 @@ type client struct {
 	to   io.Writer  // what is written goes here: conn, or TLS over it
 	in   answers
 	used bool // an answer came on this connection
+	met  bool // an answer came
+}
+
+// answered counts an answer.
+func (c *client) answered(asked time.Time) {
+	if !c.met {
+		c.met = true
+		c.run.met++
+	}
+	c.count(asked)
 }
 
 func (c *client) work() error {
@@ -99,10 +111,8 @@ func (c *client) work() error {
 		if err != nil {
 			return fmt.Errorf("a client: %w", err)
 		}
-		c.count(began)
-		if c.used = true; i == 0 {
-			c.met++
-		}
+		c.answered(began)
+		c.used = true
 		if closes || c.plan.Each {
 			c.close()
 		}

@@ -27,8 +27,9 @@ const patience = 15 * time.Second
 // Rig is an origin, and the clients to be.
 type Rig struct {
 	*Origin
-	id   *Identity
-	loop *wire.Loop
+	id       *Identity
+	loop     *wire.Loop
+	patience time.Duration
 }
 
 // NewRig opens the origin. It answers during Run only.
@@ -41,7 +42,7 @@ func NewRig(id *Identity) (*Rig, error) {
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	return &Rig{o, id, l}, nil
+	return &Rig{o, id, l, patience}, nil
 }
 
 // Close closes every connection.
@@ -49,7 +50,9 @@ func (r *Rig) Close() { _ = r.loop.Close() }
 
 // Result is what came of a plan.
 type Result struct {
-	Answers     int // within Took
+	// Answers is how many there were within Took. Of one that was under way when
+	// that began or ended the part counts that its body tells.
+	Answers     float64
 	Took        time.Duration
 	Latencies   []time.Duration // of those answers, ascending; with Plan.Each the connection's too
 	Connections int             // that clients opened, the warming up included
@@ -77,6 +80,13 @@ type run struct {
 	opened   int
 	all      int // answers, whenever they came
 	counted  []time.Duration
+	octetsIn int // of bodies, while counting
+}
+
+func (r *run) octetsRead(n int) {
+	if r.counting {
+		r.octetsIn += n
+	}
 }
 
 func (r *run) count(began time.Time) {
@@ -99,11 +109,17 @@ func (r *Rig) Run(ctx context.Context, p Plan, begin, end func()) (Result, error
 		},
 		counted: make([]time.Duration, 0, 1<<20),
 	}
+	if p.Streams > 0 {
+		x.tls.NextProtos = []string{"h2"}
+	}
 	x.octets = p.octets(x.origin)
 	for range p.Conns {
 		x.working++
 		r.loop.Go(func(t *wire.Task) error {
-			c := &client{run: x, task: t, in: answers{buf: make([]byte, 16<<10)}}
+			c := &client{run: x, task: t, in: answers{buf: make([]byte, 16<<10), read: x.octetsRead}}
+			if p.Streams > 0 {
+				return c.workHTTP2()
+			}
 			return c.work()
 		})
 	}
@@ -124,9 +140,9 @@ func (r *Rig) Run(ctx context.Context, p Plan, begin, end func()) (Result, error
 		return Result{}, err
 	}
 	x.ending = true
-	if err := r.loop.Run(func() bool { return x.working == 0 }, time.Now().Add(patience)); err != nil {
+	if err := r.loop.Run(func() bool { return x.working == 0 }, time.Now().Add(r.patience)); err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			err = fmt.Errorf("%d of %d clients have waited %v for an answer", x.working, p.Conns, patience)
+			err = fmt.Errorf("%d of %d clients have waited %v for an answer", x.working, p.Conns, r.patience)
 		}
 		return Result{}, err
 	}
@@ -134,15 +150,19 @@ func (r *Rig) Run(ctx context.Context, p Plan, begin, end func()) (Result, error
 		return Result{}, err
 	}
 	slices.Sort(x.counted)
-	return Result{len(x.counted), took, x.counted, x.opened}, nil
+	answers := float64(len(x.counted))
+	if !p.Denied {
+		answers = float64(x.octetsIn) / float64(p.Size)
+	}
+	return Result{answers, took, x.counted, x.opened}, nil
 }
 
 // met waits until every client has had an answer: some proxies take long for a
 // certificate.
 func (r *Rig) met(ctx context.Context, x *run) error {
-	err := r.loop.Run(func() bool { return x.met == x.plan.Conns || ctx.Err() != nil }, time.Now().Add(4*patience))
+	err := r.loop.Run(func() bool { return x.met == x.plan.Conns || ctx.Err() != nil }, time.Now().Add(4*r.patience))
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("%d of %d clients have had no answer after %v", x.plan.Conns-x.met, x.plan.Conns, 4*patience)
+		return fmt.Errorf("%d of %d clients have had no answer after %v", x.plan.Conns-x.met, x.plan.Conns, 4*r.patience)
 	}
 	return errors.Join(err, context.Cause(ctx))
 }

@@ -65,7 +65,9 @@ func start(ctx context.Context, c *cores, what command, at netip.AddrPort, folde
 		return nil, fmt.Errorf("starting %s: %w", what.argv[0], err)
 	}
 	go func() {
-		p.err = p.cmd.Wait()
+		if p.err = p.cmd.Wait(); p.err == nil {
+			p.err = errors.New("exit status 0")
+		}
 		close(p.ended)
 	}()
 	if err := p.ready(ctx, at); err != nil {
@@ -107,7 +109,7 @@ func (p *process) ready(ctx context.Context, at netip.AddrPort) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-p.ended:
-			return fmt.Errorf("it ended: %v", p.err)
+			return fmt.Errorf("it ended: %w", p.err)
 		case <-limit:
 			return fmt.Errorf("it does not listen on %s after %v", at, patience)
 		case <-time.After(5 * time.Millisecond):
@@ -119,7 +121,7 @@ func (p *process) ready(ctx context.Context, at netip.AddrPort) error {
 func (p *process) alive() error {
 	select {
 	case <-p.ended:
-		return fmt.Errorf("it ended: %v\n%s", p.err, p.tail())
+		return fmt.Errorf("it ended: %w\n%s", p.err, p.tail())
 	default:
 		return nil
 	}

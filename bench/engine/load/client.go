@@ -2,6 +2,7 @@ package load
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -187,7 +188,7 @@ func (c *client) connect() error {
 // handshake speaks TLS, and makes sure that it is the proxy who does so.
 func (c *client) handshake() error {
 	t := tls.Client(c.conn, c.tls)
-	if err := t.Handshake(); err != nil {
+	if err := t.HandshakeContext(context.Background()); err != nil {
 		return err
 	}
 	leaf := t.ConnectionState().PeerCertificates[0].Raw

@@ -182,8 +182,14 @@ func (c *client) headerBlocks() (all [][]byte) {
 		e.SetMaxDynamicTableSize(0)
 		b.Reset()
 		for _, f := range [][2]string{
-			{":method", "GET"}, {":scheme", "https"}, {":authority", c.origin.String()}, {":path", target(c.plan.Size, v)},
-			{"user-agent", userAgent}, {"accept", "text/html,application/xhtml+xml,*/*;q=0.8"}, {"accept-language", "en"}, {"accept-encoding", "gzip, deflate"},
+			{":method", "GET"},
+			{":scheme", "https"},
+			{":authority", c.origin.String()},
+			{":path", target(c.plan.Size, v)},
+			{"user-agent", userAgent},
+			{"accept", "text/html,application/xhtml+xml,*/*;q=0.8"},
+			{"accept-language", "en"},
+			{"accept-encoding", "gzip, deflate"},
 		} {
 			_ = e.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}) // a buffer takes all
 		}

@@ -64,7 +64,7 @@ func TestPlainGoesThroughTheFloor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close()
+		t.Cleanup(func() { l.Close() })
 		go func() { _ = floor.Serve(l) }()
 		if _, err := newRig(t).run(Plan{Proxy: addr(l), Conns: 4, Size: size}); err != nil {
 			t.Errorf("%d octets: %v", size, err)

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -52,7 +53,8 @@ func (t *Task) Dial(to netip.AddrPort) (*Conn, error) {
 		return nil, err
 	}
 	err = unix.Connect(fd, sockaddr(to))
-	if err != nil && err != unix.EINPROGRESS {
+	waits := errors.Is(err, unix.EINPROGRESS)
+	if err != nil && !waits {
 		_ = unix.Close(fd)
 		return nil, fmt.Errorf("connecting to %s: %w", to, err)
 	}
@@ -60,7 +62,7 @@ func (t *Task) Dial(to netip.AddrPort) (*Conn, error) {
 	if adoptErr != nil {
 		return nil, adoptErr
 	}
-	if err == unix.EINPROGRESS {
+	if waits {
 		c.writable = false
 		if err := c.wait(writing); err != nil {
 			return nil, err
@@ -178,13 +180,13 @@ func (c *Conn) receive(p []byte, flags int) (int, error) {
 				return 0, err
 			}
 		}
-		n, err := recv(c.fd, p, flags)
+		n, errno := recv(c.fd, p, flags)
 		switch {
-		case err == unix.EAGAIN:
+		case errno == unix.EAGAIN:
 			c.readable = false
-		case err == unix.EINTR:
-		case err != nil:
-			return 0, fmt.Errorf("reading: %w", err)
+		case errno == unix.EINTR:
+		case errno != 0:
+			return 0, fmt.Errorf("reading: %w", errno)
 		case n == 0 && len(p) > 0:
 			return 0, io.EOF
 		default:
@@ -197,9 +199,9 @@ func (c *Conn) receive(p []byte, flags int) (int, error) {
 // Write implements net.Conn: all of p is written, or an error says why not.
 func (c *Conn) Write(p []byte) (int, error) {
 	for sent := 0; ; {
-		n, err := send(c.fd, p[sent:])
-		switch err {
-		case nil:
+		n, errno := send(c.fd, p[sent:])
+		switch errno {
+		case 0:
 			if sent += n; sent == len(p) {
 				return sent, nil
 			}
@@ -210,7 +212,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 			}
 		case unix.EINTR:
 		default:
-			return sent, fmt.Errorf("writing: %w", err)
+			return sent, fmt.Errorf("writing: %w", errno)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check test race e2e lint fmt vet fuzz bench bench-coldstart bench-policy build deps clean
+.PHONY: help check test race e2e lint fmt vet fuzz bench bench-coldstart bench-engine bench-policy build deps clean
 
 GO       ?= go
 TOOL      = $(GO) tool -modfile=tools/go.mod
@@ -52,6 +52,9 @@ bench: ## benchmarks, six runs each, as benchstat wants them
 
 bench-coldstart: ## 10,000 origins that heed has never met, through the binary (bench/README.md)
 	$(GO) -C bench run ./coldstart -heed "$(VERSION)"
+
+bench-engine: ## heed as a proxy next to its peers, in one run of 20 minutes (bench/README.md)
+	$(GO) -C bench run ./engine -require-all -version "$(VERSION)"
 
 bench-policy: ## heed/policy next to its peers, in one run (bench/README.md)
 	$(GO) -C bench run ./policy -heed "$(VERSION)"

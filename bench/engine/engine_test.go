@@ -112,7 +112,7 @@ func TestWhoIsAbsentIsNamed(t *testing.T) {
 		t.Errorf("got %v, %v", absent, err)
 	}
 	page := (&results{Absent: absent}).markdown()
-	if !strings.Contains(page, "| ghost | absent: there-is-no-such-program is not installed |") {
+	if !strings.Contains(page, "| ghost | – | absent: there-is-no-such-program is not installed |") {
 		t.Errorf("the page does not say so:\n%s", page)
 	}
 	if _, _, err := choose(options{requireAll: true}); err == nil || !strings.Contains(err.Error(), "ghost") {
@@ -138,7 +138,7 @@ func TestThePageSaysWhatWasMeasured(t *testing.T) {
 		"| heed | 20.0 (10.0–30.0) | – | 40.0 | 5.00 | 6.00 | 31.0 | 30.0 | 99 % | 50 % |",
 		"| plain, 1 KiB, 32 connections | memory at most, MiB | ≤ 64.0 | 31.0 | reached |",
 		"| plain, 1 KiB, 32 connections | answers a second, by those of goproxy | ≥ 3.50 | – | not measured |",
-		"| squid | not asked for |",
+		"| squid | – | not asked for |",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)

@@ -34,17 +34,17 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	err := error(nil)
+	var err error
 	if args := os.Args[1:]; len(args) > 0 && args[0] == "serve-as" {
-		err = serveAs(args[1:])
+		err = serveAs(args[1:]) // a signal ends it at once
 	} else {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		err = measureAll(ctx, args)
+		stop()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench/engine:", err)
-		os.Exit(1) //nolint:forbidigo,gocritic // a program of its own: this is its edge, and the signals end with it
+		os.Exit(1) //nolint:forbidigo // a program of its own: this is its edge
 	}
 }
 

@@ -103,7 +103,7 @@ func (b *bench) run(ctx context.Context, rig *load.Rig, plan load.Plan, proxy *p
 	}
 	result, err := rig.Run(ctx, plan, begin, end)
 	if err = errors.Join(err, failed); err != nil {
-		if proxy != nil {
+		if proxy != nil && ctx.Err() == nil {
 			err = fmt.Errorf("%w\nwhat the proxy said last:\n%s", err, proxy.tail())
 		}
 		return nil, err

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime/debug"
 
 	"heed/bench/engine/load"
 )
@@ -19,6 +21,7 @@ type participant struct {
 	name    string
 	about   string // what the table says of it
 	program string // found in PATH; empty: part of this program, or built
+	version string // the argument by which the program tells its own
 	ways    map[load.Way]bool
 	denies  bool // it goes by robots.txt
 	http2   bool // it speaks HTTP/2 where it intercepts
@@ -101,6 +104,27 @@ func (p *participant) absent() string {
 	}
 	return ""
 }
+
+// release is the version of a peer, "" where it has none of its own.
+func (p *participant) release() string {
+	if p.program != "" {
+		said, err := exec.Command(p.program, p.version).CombinedOutput() //nolint:noctx // it takes a moment
+		if found := number.FindString(string(said)); err == nil && found != "" {
+			return found
+		}
+		return "unknown"
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && (p.name == bareGoproxy || p.name == tunedGoproxy) {
+		for _, m := range info.Deps {
+			if m.Path == "github.com/elazarl/goproxy" {
+				return m.Version
+			}
+		}
+	}
+	return ""
+}
+
+var number = regexp.MustCompile(`\d+\.\d+[\w.+-]*`)
 
 // servedCommand starts this program as one of the proxies that it is, by way.
 func servedCommand(plain, intercepted, relayed string) func(*setup) (command, error) {

@@ -16,19 +16,19 @@ import (
 func init() {
 	participants = append(participants,
 		&participant{
-			name: squid, program: "squid", about: "1 worker, no cache, access log in a file; ssl-bump where it intercepts (package squid-openssl)",
+			name: squid, program: "squid", version: "-v", about: "1 worker, no cache, access log in a file; ssl-bump where it intercepts (package squid-openssl)",
 			ways: ways(load.Plain, load.Intercepted, load.Relayed), command: squidCommand,
 		},
 		&participant{
-			name: "haproxy", program: "haproxy", about: "1 thread, one fixed backend, no log",
+			name: "haproxy", program: "haproxy", version: "-v", about: "1 thread, one fixed backend, no log",
 			ways: ways(load.Plain), command: haproxyCommand,
 		},
 		&participant{
-			name: "tinyproxy", program: "tinyproxy", about: "as it comes, its log in a file; it keeps no connections, neither with clients nor with origins",
+			name: "tinyproxy", program: "tinyproxy", version: "-v", about: "as it comes, its log in a file; it keeps no connections, neither with clients nor with origins",
 			ways: ways(load.Plain, load.Relayed), command: tinyproxyCommand,
 		},
 		&participant{
-			name: mitmdump, program: "mitmdump", about: "with an addon that goes by robots.txt, read once by urllib.robotparser (engine/robots.py); what it prints of flows goes to a file",
+			name: mitmdump, program: "mitmdump", version: "--version", about: "with an addon that goes by robots.txt, read once by urllib.robotparser (engine/robots.py); what it prints of flows goes to a file",
 			ways: ways(load.Plain, load.Intercepted), denies: true, command: mitmdumpCommand,
 		},
 	)

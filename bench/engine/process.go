@@ -136,15 +136,9 @@ func (p *process) tail() string {
 	return string(bytes.TrimSpace(text[max(0, len(text)-2000):]))
 }
 
-// stop ends the group.
+// stop ends the group. Nothing of it is wanted any more, so it is not asked.
 func (p *process) stop() {
-	group := -p.cmd.Process.Pid
-	_ = syscall.Kill(group, syscall.SIGTERM) // gone already: as well
-	select {
-	case <-p.ended:
-	case <-time.After(2 * time.Second):
-	}
-	_ = syscall.Kill(group, syscall.SIGKILL)
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // gone already: as well
 	<-p.ended
 	left, _ := filepath.Glob(p.leaves) // the pattern is ours
 	for _, path := range left {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -19,6 +20,7 @@ import (
 type results struct {
 	Environment environment       `json:"environment"`
 	Effort      effort            `json:"effort"`
+	Versions    map[string]string `json:"versions"`         // of the peers that have one
 	Absent      map[string]string `json:"absent,omitempty"` // who could not take part, and why
 	Rows        []row             `json:"rows"`
 	Targets     []verdict         `json:"targets"`
@@ -56,11 +58,15 @@ func resultsOf(o options, jobs []job, absent map[string]string, rounds []round) 
 			Date: time.Now().UTC().Format(time.DateOnly), CPU: machine.CPU(), Cores: 2,
 			Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Heed: o.version,
 		},
-		Effort: effort{o.rounds, series.Confidence(o.rounds), o.seconds, o.warm},
-		Absent: absent,
+		Effort:   effort{o.rounds, series.Confidence(o.rounds), o.seconds, o.warm},
+		Versions: map[string]string{},
+		Absent:   absent,
 	}
 	for _, j := range jobs {
 		for _, p := range j.participants {
+			if _, known := r.Versions[p.name]; !known {
+				r.Versions[p.name] = p.release()
+			}
 			w := row{Scenario: j.scenario.name, Participant: p.name, Figures: map[string]series.Series{}}
 			for name := range rounds[0][j.scenario.name][p.name] {
 				w.Figures[name] = series.Of(values(rounds, j.scenario.name, p.name, name))
@@ -169,7 +175,7 @@ func (r *results) writeTargets(b *strings.Builder) {
 }
 
 func (r *results) writeParticipants(b *strings.Builder) {
-	fmt.Fprintf(b, "\n## Who took part\n\n| proxy | |\n| --- | --- |\n")
+	fmt.Fprintf(b, "\n## Who took part\n\n| proxy | version | |\n| --- | --- | --- |\n")
 	for _, p := range participants {
 		about := p.about
 		if why, is := r.Absent[p.name]; is {
@@ -177,6 +183,6 @@ func (r *results) writeParticipants(b *strings.Builder) {
 		} else if !slices.ContainsFunc(r.Rows, func(w row) bool { return w.Participant == p.name }) {
 			about = "not asked for"
 		}
-		fmt.Fprintf(b, "| %s | %s |\n", p.name, about)
+		fmt.Fprintf(b, "| %s | %s | %s |\n", p.name, cmp.Or(r.Versions[p.name], "–"), about)
 	}
 }

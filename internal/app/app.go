@@ -24,6 +24,7 @@ import (
 	"heed/internal/ca"
 	"heed/internal/config"
 	"heed/internal/dial"
+	"heed/internal/logfile"
 	"heed/internal/metrics"
 	"heed/internal/override"
 	"heed/internal/store"
@@ -32,10 +33,11 @@ import (
 
 // Options are what is not configuration.
 type Options struct {
-	Log     zerolog.Logger
-	Version string             // shown, and sent in the User-Agent of robots.txt fetches
-	Record  func(*audit.Entry) // sees every exchange; nil: nobody beside the log and the metrics
-	Private bool               // for one command: a cache file beside that of the heed that serves, and no socket
+	Log      zerolog.Logger
+	LogLines func() logfile.Stats // what became of the lines of Log; nil: they are not counted
+	Version  string               // shown, and sent in the User-Agent of robots.txt fetches
+	Record   func(*audit.Entry)   // sees every exchange; nil: nobody beside the log and the metrics
+	Private  bool                 // for one command: a cache file beside that of the heed that serves, and no socket
 }
 
 // App is a heed that listens. Make one with Start, then call Run once.
@@ -103,6 +105,9 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 		Overrides:        overrides.Len,
 		OverridesExpired: func() int { return len(overrides.Expired(time.Now())) },
 	})
+	if o.LogLines != nil {
+		m.Log(logMetrics(o.LogLines))
+	}
 	robots := fetcherConfig(c, dialer, roots, o.Version)
 	robots.Observe = m.Fetches()
 	if a.store != nil {
@@ -116,7 +121,7 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 	}
 	a.proxy = proxy.New(proxyConfig(c, o.Version, via, a, dialer, roots, recent, recorder(o, m)))
 	a.admin = &http.Server{
-		Handler:           admin.New(admin.Config{Metrics: m.Handler(), Version: o.Version, Ready: a.ready, Degraded: degraded(a.store)}),
+		Handler:           admin.New(admin.Config{Metrics: m.Handler(), Version: o.Version, Ready: a.ready, Degraded: degraded(a.store, o.LogLines)}),
 		ReadHeaderTimeout: time.Duration(c.Timeouts.ClientHeader),
 		IdleTimeout:       time.Duration(c.Timeouts.Idle),
 	}

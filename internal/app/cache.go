@@ -63,19 +63,6 @@ func closeStore(f *store.File, log zerolog.Logger) {
 	}
 }
 
-// degraded says what heed does without, "" for nothing.
-func degraded(f *store.File) func() string {
-	if f == nil {
-		return nil
-	}
-	return func() string {
-		if why := f.Counts().Degraded; why != "" {
-			return "robots.txt files are kept in memory alone: " + why
-		}
-		return ""
-	}
-}
-
 func storeMetrics(f *store.File) func() metrics.Store {
 	return func() metrics.Store {
 		c := f.Counts()

@@ -44,7 +44,7 @@ var graph = map[string]row{
 		heed: []string{
 			"fetch", "policy", "proxy",
 			"internal/admin", "internal/audit", "internal/ca", "internal/config",
-			"internal/dial", "internal/metrics", "internal/origin", "internal/override", "internal/store",
+			"internal/dial", "internal/logfile", "internal/metrics", "internal/origin", "internal/override", "internal/store",
 		},
 		modules: []string{"github.com/rs/zerolog", "golang.org/x/sync"},
 	},
@@ -57,7 +57,7 @@ var graph = map[string]row{
 	"internal/cli": {
 		heed: []string{
 			"policy", "policy/lint",
-			"internal/admin", "internal/agent", "internal/app", "internal/audit", "internal/ca", "internal/config", "internal/origin",
+			"internal/admin", "internal/agent", "internal/app", "internal/audit", "internal/ca", "internal/config", "internal/logfile", "internal/origin",
 			"internal/override", "internal/store",
 		},
 		modules: []string{
@@ -79,7 +79,8 @@ var graph = map[string]row{
 		heed:    []string{"internal/origin"},
 		modules: []string{"code.dny.dev/ssrf", "github.com/dunglas/httpsfv", "github.com/hashicorp/golang-lru/v2", "golang.org/x/net", "golang.org/x/sync"},
 	},
-	"internal/faults": {heed: []string{"policy"}, modules: []string{"golang.org/x/net"}},
+	"internal/faults":  {heed: []string{"policy"}, modules: []string{"golang.org/x/net"}},
+	"internal/logfile": {},
 	"internal/metrics": {
 		heed:    []string{"fetch", "internal/audit", "internal/origin"},
 		modules: []string{"github.com/prometheus/client_golang"},

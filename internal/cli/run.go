@@ -18,6 +18,7 @@ import (
 	"heed/internal/app"
 	"heed/internal/audit"
 	"heed/internal/config"
+	"heed/internal/logfile"
 )
 
 // Exit statuses of heed run that are not the command's, as env(1), nohup(1)
@@ -87,32 +88,38 @@ func (c *runCmd) run(command *kong.Context, std streams) error {
 		return err
 	}
 	warn(std.err, cfg, time.Now())
-	log, closeLog, err := runLog(c.Log, cfg.Log)
-	if err != nil {
-		return err
+	options := app.Options{Log: zerolog.Nop(), Version: thisBuild().Version, Private: true}
+	if c.Log != "" {
+		var end func()
+		if options.Log, options.LogLines, end, err = runLog(c.Log, cfg.Log, std.err); err != nil {
+			return err
+		}
+		defer end()
 	}
-	defer closeLog()
-	return runThrough(cfg, log, path, argv, std.err)
+	return runThrough(cfg, options, path, argv, std.err)
 }
 
-// runLog opens the log of a run. Without a file there is none: standard error
-// is the command's.
-func runLog(path string, c config.Log) (zerolog.Logger, func(), error) {
-	if path == "" {
-		return zerolog.Nop(), func() {}, nil
-	}
+// runLog opens the log of a run, which is a file: standard error is the
+// command's. There it says, once, that the file cannot be written.
+func runLog(path string, c config.Log, stderr io.Writer) (zerolog.Logger, func() logfile.Stats, func(), error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return zerolog.Nop(), nil, &failure{err: fmt.Errorf("opening the log: %w", err), hint: "name a file that you can write with --log"}
+		return zerolog.Nop(), nil, nil, &failure{err: fmt.Errorf("opening the log: %w", err), hint: "name a file that you can write with --log"}
 	}
 	c.Format = "json"
-	log, err := newLogger(f, c)
-	return log, func() { _ = f.Close() }, err // nothing is buffered: each line was written
+	log, lines, err := newLogger(f, c, func(err error) {
+		fmt.Fprintf(stderr, "heed: writing the log: %v; the command goes on, and its requests are missing there\n", err)
+	})
+	if err != nil {
+		_ = f.Close() // nothing was written
+		return zerolog.Nop(), nil, nil, err
+	}
+	return log, lines.Stats, func() { _ = errors.Join(lines.Close(), f.Close()) }, nil // it was told when it failed first
 }
 
 // runThrough starts a heed, runs the command through it, ends heed and says
 // what happened.
-func runThrough(cfg config.Config, log zerolog.Logger, path string, argv []string, stderr io.Writer) (err error) {
+func runThrough(cfg config.Config, options app.Options, path string, argv []string, stderr io.Writer) (err error) {
 	dir, err := os.MkdirTemp("", "heed-run-")
 	if err != nil {
 		return fmt.Errorf("making a folder for the command's certificates: %w", err)
@@ -127,7 +134,8 @@ func runThrough(cfg config.Config, log zerolog.Logger, path string, argv []strin
 	defer signal.Stop(signals)
 
 	summary := audit.NewSummary()
-	a, err := app.Start(ctx, cfg, app.Options{Log: log, Version: thisBuild().Version, Record: summary.Record, Private: true})
+	options.Record = summary.Record
+	a, err := app.Start(ctx, cfg, options)
 	if err != nil {
 		return err
 	}

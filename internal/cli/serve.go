@@ -39,15 +39,19 @@ func (c *serveCmd) Run(command *kong.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	log, err := newLogger(std.err, cfg.Log)
+	// To write to a pipe that nobody reads any more would end the process: heed
+	// goes on without its log.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	log, lines, err := newLogger(std.err, cfg.Log, nil) // the log is where a fault would be told
 	if err != nil {
 		return err
 	}
+	defer func() { _ = lines.Close() }() // as above
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the next signal finds its default: the end
 
-	a, err := app.Start(ctx, cfg, app.Options{Log: log, Version: thisBuild().Version})
+	a, err := app.Start(ctx, cfg, app.Options{Log: log, LogLines: lines.Stats, Version: thisBuild().Version})
 	if err != nil {
 		return err
 	}
@@ -59,6 +63,7 @@ func (c *serveCmd) Run(command *kong.Context, std streams) error {
 		env:     envCommand(command, cfg.Listen, a.ProxyAddr()),
 	}
 	if forPeople(std.err, cfg.Log) {
+		lines.Flush() // what was said before
 		w.print(std.err)
 	} else {
 		w.log(log)

@@ -28,6 +28,7 @@ func newMetrics() *Metrics {
 func TestMetricsKeepPrometheusRules(t *testing.T) {
 	m := newMetrics()
 	m.Store(func() Store { return Store{} })
+	m.Log(func() Log { return Log{} })
 	m.Exchange(&audit.Entry{Reason: "disallowed"})
 	problems, err := testutil.GatherAndLint(m.registry)
 	if err != nil {
@@ -103,6 +104,19 @@ func TestStoreIsCountedWhenItIsAskedFor(t *testing.T) {
 		"heed_cache_faults_total 4", "heed_cache_files_set_aside_total 5", "heed_cache_records_waiting 6",
 		"heed_cache_file_bytes 7", "heed_cache_degraded 1",
 	} {
+		if !strings.Contains(w.Body.String(), "\n"+line+"\n") {
+			t.Errorf("no line %s in\n%s", line, w.Body)
+		}
+	}
+}
+
+func TestLogIsCountedWhenItIsAskedFor(t *testing.T) {
+	m, l := newMetrics(), Log{Lost: 1}
+	m.Log(func() Log { return l })
+	l.Waited = 2
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for _, line := range []string{"heed_log_lines_lost_total 1", "heed_log_lines_waited_total 2"} {
 		if !strings.Contains(w.Body.String(), "\n"+line+"\n") {
 			t.Errorf("no line %s in\n%s", line, w.Body)
 		}

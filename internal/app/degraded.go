@@ -1,0 +1,35 @@
+package app
+
+import (
+	"strings"
+
+	"heed/internal/logfile"
+	"heed/internal/metrics"
+	"heed/internal/store"
+)
+
+// degraded says what heed does without, "" for nothing. f is nil where there is
+// no cache file, lines where the log is not counted.
+func degraded(f *store.File, lines func() logfile.Stats) func() string {
+	return func() string {
+		var without []string
+		if f != nil {
+			if why := f.Counts().Degraded; why != "" {
+				without = append(without, "robots.txt files are kept in memory alone: "+why)
+			}
+		}
+		if lines != nil {
+			if err := lines().Err; err != nil {
+				without = append(without, "the log cannot be written: "+err.Error())
+			}
+		}
+		return strings.Join(without, "; ")
+	}
+}
+
+func logMetrics(lines func() logfile.Stats) func() metrics.Log {
+	return func() metrics.Log {
+		s := lines()
+		return metrics.Log{Lost: s.Lost, Waited: s.Waited}
+	}
+}

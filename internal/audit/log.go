@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"strconv"
+
 	"github.com/rs/zerolog"
 
 	"heed/policy"
@@ -15,72 +17,73 @@ func Log(l zerolog.Logger) func(*Entry) {
 		if !ev.Enabled() {
 			return
 		}
-		ev.Str("id", e.ID).
-			Stringer("client", e.Client).
-			Stringer("channel", e.Channel).
-			Str("proto", e.Proto).
-			Str("method", e.Method).
-			Str("origin", e.Origin).
-			Str("path", e.Target).
-			Strs("tokens", tokens(e)).
-			Stringer("verdict", e.Verdict).
-			Str("reason", e.Reason)
-		override := e.Decision.Override
-		if e.Snapshot != nil || e.Decision.Allowed || override != nil {
-			ev.Str("rule", e.Decision.Rule()).Int("line", e.Decision.Line)
-		}
-		if e.Decision.Group != "" {
-			ev.Str("group", e.Decision.Group)
-		}
-		if e.Decision.Form != "" {
-			ev.Str("form", e.Decision.Form)
-		}
-		if e.Decision.Dialect != "" {
-			ev.Str("dialect", e.Decision.Dialect)
-		}
-		if override != nil {
-			logOverride(ev, override)
-		}
-		ev.Int("status", e.Status).
-			Int64("bytes_in", e.BytesIn).
-			Int64("bytes_out", e.BytesOut).
-			Dur("ms", e.Duration).
-			Dur("robots_ms", e.RobotsWait).
-			Dur("origin_ms", e.OriginWait)
-		if e.Err != "" {
-			ev.Str("cause", e.Err)
-		}
-		ev.Msg("exchange")
+		var buffer [lineOctets]byte
+		// zerolog takes a value as it is, and so the members that follow it:
+		// call by call they would cost three times as much.
+		ev.RawJSON("id", appendEntry(buffer[:0], e)).Msg("exchange")
 	}
 }
 
-// logOverride writes on whose word it was decided. What may be empty is left
-// out then.
-func logOverride(ev *zerolog.Event, o *policy.Override) {
-	ev.Str("override", o.For).Stringer("override_action", o.Action)
-	if o.File != "" {
-		ev.Str("override_file", o.File)
+// lineOctets is what most lines fit in.
+const lineOctets = 1 << 10
+
+// appendEntry appends the value of id and all members after it.
+func appendEntry(dst []byte, e *Entry) []byte {
+	l := members(dst).text(e.ID)
+	l = l.name(`,"client":`).client(e.Client)
+	l = l.name(`,"channel":`).word(e.Channel.String())
+	l = l.name(`,"proto":`).text(e.Proto)
+	l = l.name(`,"method":`).text(e.Method)
+	l = l.name(`,"origin":`).text(e.Origin)
+	l = l.name(`,"path":`).text(e.Target)
+	l = l.name(`,"tokens":`).tokens(e.Tokens)
+	l = l.name(`,"verdict":`).word(e.Verdict.String())
+	l = l.name(`,"reason":`).text(e.Reason)
+	d := &e.Decision
+	if e.Snapshot != nil || d.Allowed || d.Override != nil {
+		l = l.name(`,"rule":`).text(d.Rule())
+		l = l.name(`,"line":`).number(int64(d.Line))
 	}
-	ev.Str("override_reason", o.Reason)
-	if o.Reference != "" {
-		ev.Str("override_reference", o.Reference)
+	l = l.unlessEmpty(`,"group":`, d.Group)
+	l = l.unlessEmpty(`,"form":`, d.Form)
+	l = l.unlessEmpty(`,"dialect":`, d.Dialect)
+	if d.Override != nil {
+		l = l.override(d.Override)
 	}
-	ev.Str("override_owner", o.Owner)
-	if until := o.Until(); until != "" {
-		ev.Str("override_expires", until)
-	}
+	l = l.name(`,"status":`).number(int64(e.Status))
+	l = l.name(`,"bytes_in":`).number(e.BytesIn)
+	l = l.name(`,"bytes_out":`).number(e.BytesOut)
+	l = l.name(`,"ms":`).millis(e.Duration)
+	l = l.name(`,"robots_ms":`).millis(e.RobotsWait)
+	l = l.name(`,"origin_ms":`).millis(e.OriginWait)
+	return l.unlessEmpty(`,"cause":`, e.Err)
 }
 
-// tokens lists who asked, the main one first; "*" where nobody was named.
-func tokens(e *Entry) []string {
-	switch {
-	case len(e.Tokens.Main)+len(e.Tokens.Also) == 0:
-		return anyone
-	case len(e.Tokens.Also) == 0:
-		return e.Tokens.Main
-	}
-	all := make([]string, 0, len(e.Tokens.Main)+len(e.Tokens.Also))
-	return append(append(all, e.Tokens.Main...), e.Tokens.Also...)
+// override appends on whose word it was decided. What may be empty is left out
+// then.
+func (l members) override(o *policy.Override) members {
+	l = l.name(`,"override":`).text(o.For)
+	l = l.name(`,"override_action":`).text(o.Action.String())
+	l = l.unlessEmpty(`,"override_file":`, o.File)
+	l = l.name(`,"override_reason":`).text(o.Reason)
+	l = l.unlessEmpty(`,"override_reference":`, o.Reference)
+	l = l.name(`,"override_owner":`).text(o.Owner)
+	return l.unlessEmpty(`,"override_expires":`, o.Until())
 }
 
-var anyone = []string{"*"}
+// tokens appends who asked, the main one first; "*" where nobody was named.
+func (l members) tokens(t policy.Tokens) members {
+	if len(t.Main)+len(t.Also) == 0 {
+		return append(l, `["*"]`...)
+	}
+	l = append(l, '[')
+	for _, names := range [...][]string{t.Main, t.Also} {
+		for _, name := range names {
+			l = append(l.text(name), ',')
+		}
+	}
+	l[len(l)-1] = ']'
+	return l
+}
+
+func (l members) number(n int64) members { return strconv.AppendInt(l, n, 10) }

@@ -1,0 +1,112 @@
+package audit
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"heed/policy"
+)
+
+// zerologLine is the line of an entry as zerolog writes it member by member.
+func zerologLine(e *Entry) string {
+	var b bytes.Buffer
+	l := zerolog.New(&b)
+	tokens := append(append([]string{}, e.Tokens.Main...), e.Tokens.Also...)
+	if len(tokens) == 0 {
+		tokens = []string{"*"}
+	}
+	ev := l.Info().
+		Str("id", e.ID).Stringer("client", e.Client).Stringer("channel", e.Channel).
+		Str("proto", e.Proto).Str("method", e.Method).Str("origin", e.Origin).Str("path", e.Target).
+		Strs("tokens", tokens).Stringer("verdict", e.Verdict).Str("reason", e.Reason)
+	unlessEmpty := func(name, s string) {
+		if s != "" {
+			ev.Str(name, s)
+		}
+	}
+	d := e.Decision
+	if e.Snapshot != nil || d.Allowed || d.Override != nil {
+		ev.Str("rule", d.Rule()).Int("line", d.Line)
+	}
+	unlessEmpty("group", d.Group)
+	unlessEmpty("form", d.Form)
+	unlessEmpty("dialect", d.Dialect)
+	if o := d.Override; o != nil {
+		ev.Str("override", o.For).Stringer("override_action", o.Action)
+		unlessEmpty("override_file", o.File)
+		ev.Str("override_reason", o.Reason)
+		unlessEmpty("override_reference", o.Reference)
+		ev.Str("override_owner", o.Owner)
+		unlessEmpty("override_expires", o.Until())
+	}
+	ev.Int("status", e.Status).Int64("bytes_in", e.BytesIn).Int64("bytes_out", e.BytesOut).
+		Dur("ms", e.Duration).Dur("robots_ms", e.RobotsWait).Dur("origin_ms", e.OriginWait)
+	unlessEmpty("cause", e.Err)
+	ev.Msg("exchange")
+	return b.String()
+}
+
+// FuzzLogLineIsAsZerologWritesIt: whatever a client or a file has in it.
+func FuzzLogLineIsAsZerologWritesIt(f *testing.F) {
+	f.Add("/private/x?q=1", "ExampleBot", "", int64(1500), uint16(403))
+	f.Add("\"\\\b\f\n\r\t\v\x00\x1f\x7f/<>&", "caf\u00e9\u2028\u202e\U0001f916", "\xff\xe2\x80 \xc3", int64(-1), uint16(0))
+	f.Add("12345678\x7f", "1234567\"", "seven\\7", int64(1), uint16(1))
+	f.Add("", "*", "a cause", int64(1<<62), uint16(65535))
+	f.Fuzz(func(t *testing.T, target, token, text string, number int64, status uint16) {
+		e := denied()
+		e.ID, e.Target, e.Origin, e.Err = text, target, token+text, text
+		e.Method, e.Proto, e.Reason = target[:len(target)/2], text, token
+		e.Tokens = policy.Tokens{Main: []string{token}, Also: []string{text, target}}
+		e.Decision.Group, e.Decision.Value, e.Decision.Form, e.Decision.Dialect = token, text, target, text
+		e.Status, e.BytesIn, e.BytesOut = int(status), number, -number
+		e.Duration, e.RobotsWait, e.OriginWait = time.Duration(number), time.Duration(uint32(number)), time.Duration(status)
+		e.Client = netip.AddrPortFrom(netip.IPv6Unspecified().WithZone(token), status)
+		for range 2 {
+			if got, want := line(t, e), zerologLine(e); got != want {
+				t.Errorf("the line is\n%swant\n%s", got, want)
+			}
+			e.Client, e.Tokens, e.Snapshot = netip.AddrPort{}, policy.Tokens{}, nil
+			e.Decision = policy.Decision{Override: &policy.Override{For: token, Action: policy.UseOperatorsRules, File: text, Reason: target, Reference: text, Owner: token, Expires: time.Unix(number>>20, 0)}}
+		}
+	})
+}
+
+// TestDurationsAreAsZerologWritesThem, over all orders of magnitude.
+func TestDurationsAreAsZerologWritesThem(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 200_000 {
+		d := time.Duration(random.Int64N(1 << (1 + i%62)))
+		e := &Entry{Duration: d, RobotsWait: d / 1000 * 1000, OriginWait: d / 1_000_000 * 1_000_000}
+		if got, want := line(t, e), zerologLine(e); got != want {
+			t.Fatalf("of %d ns the line is\n%swant\n%s", d, got, want)
+		}
+	}
+}
+
+func TestALineIsMadeWithoutAllocation(t *testing.T) {
+	e := denied()
+	e.Decision = policy.Decision{Allowed: true, Reason: policy.ReasonNoMatch, Token: "examplebot", Group: "ExampleBot", GroupLine: 10}
+	log := Log(zerolog.New(discard{}))
+	if n := testing.AllocsPerRun(100, func() { log(e) }); n != 0 {
+		t.Errorf("%v allocations for a line, want none", n)
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error)                       { return len(p), nil }
+func (discard) WriteLevel(_ zerolog.Level, p []byte) (int, error) { return len(p), nil }
+
+func BenchmarkLog(b *testing.B) {
+	e := denied()
+	log := Log(zerolog.New(discard{}))
+	b.ReportAllocs()
+	for b.Loop() {
+		log(e)
+	}
+}

@@ -140,15 +140,9 @@ func (d Decision) Names() []string {
 // store decisions. Of each text the first most octets are kept; Rule has its key
 // besides.
 func (d Decision) Clone(most int) Decision {
-	path := d.Path()
-	d.target, d.group, d.source = "", 0, nil
-	if d.Form == "" {
-		d.target = path
-	}
-	for _, text := range []*string{&d.Token, &d.Group, &d.Value, &d.Pattern, &d.Form, &d.target} {
-		*text = strings.Clone((*text)[:min(len(*text), most)])
-	}
-	return d
+	var k Kept
+	k.Keep(&d, most)
+	return k.Decision()
 }
 
 // String returns the decision in one sentence, without a full stop. Texts that

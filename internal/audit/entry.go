@@ -88,4 +88,13 @@ type Entry struct {
 	Duration   time.Duration // from the request's header to the last octet of the answer
 	RobotsWait time.Duration // spent waiting for robots.txt, part of Duration
 	OriginWait time.Duration // until the origin's answer began, part of Duration
+
+	robots policy.Snapshot // room for what Snapshot points to
+}
+
+// Consult sets Snapshot to a copy of s, within the entry: there is one for nearly
+// every exchange.
+func (e *Entry) Consult(s *policy.Snapshot) {
+	e.robots = *s
+	e.Snapshot = &e.robots
 }

@@ -1,10 +1,13 @@
 package audit
 
 import (
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"heed/policy"
 )
 
 func named(id int, v Verdict) *Entry { return &Entry{ID: strconv.Itoa(id), Verdict: v} }
@@ -70,6 +73,52 @@ func TestRecentKeepsNoRules(t *testing.T) {
 	}
 	if e.Snapshot.Rules == nil || len(e.Target) < 16<<10 {
 		t.Error("the entry that was recorded has changed")
+	}
+}
+
+// TestRecentReturnsWhatWasRecorded, whatever was in the slot before.
+func TestRecentReturnsWhatWasRecorded(t *testing.T) {
+	r := new(Recent)
+	long := denied()
+	long.Target, long.Decision.Pattern = "/"+strings.Repeat("x", 3*idle), strings.Repeat("y", 2*idle)
+	for _, e := range []*Entry{long, denied(), {ID: "2", Decision: policy.Decision{Allowed: true}, Err: "a cause"}, long} {
+		for range keepDenied {
+			r.Record(e)
+		}
+		for range 2 { // what was found is not part of the slot
+			got := r.Find(e.ID)
+			want := *e
+			want.Decision = e.Decision.Clone(keepText)
+			want.Target = want.Target[:min(len(want.Target), keepText)]
+			if e.Snapshot != nil {
+				s := *e.Snapshot
+				s.Rules = nil
+				want.Consult(&s)
+			}
+			if !reflect.DeepEqual(got, &want) {
+				t.Fatalf("found %+v, want %+v", got, &want)
+			}
+			got.Snapshot, got.Target = nil, "changed"
+		}
+	}
+}
+
+func TestRecordingAllocatesNothingOnceItHasGoneRound(t *testing.T) {
+	r, e := new(Recent), denied()
+	e.Decision.Form = ""
+	for range 2 * keepDenied {
+		r.Record(e)
+	}
+	if n := testing.AllocsPerRun(100, func() { r.Record(e) }); n != 0 {
+		t.Errorf("%v allocations, want none", n)
+	}
+}
+
+func BenchmarkRecent(b *testing.B) {
+	r, e := new(Recent), denied()
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Record(e)
 	}
 }
 

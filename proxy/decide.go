@@ -26,15 +26,27 @@ func (p *Proxy) decideTarget(x *exchange, target string) error {
 	if p.overridden(x.origin, x.entry, target) {
 		return nil
 	}
+	s, known := p.Policies.Remembered(x.origin)
+	if !known {
+		var err error
+		if s, err = p.await(x); err != nil {
+			return err
+		}
+	}
+	x.entry.Consult(&s)
+	x.entry.Decision = x.entry.Snapshot.Decide(x.entry.Tokens, target)
+	return nil
+}
+
+// await waits for what is not remembered.
+func (p *Proxy) await(x *exchange) (policy.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(x.in.Context(), p.Wait)
 	defer cancel()
 	asked := time.Now()
 	s, err := p.Policies.Snapshot(ctx, x.origin)
 	x.entry.RobotsWait = time.Since(asked)
 	if err != nil {
-		return &problem{kind: kindRobotsPending, retry: retryPending, cause: fmt.Errorf("waiting for %s: %w", x.origin.RobotsURL(), err)}
+		return s, &problem{kind: kindRobotsPending, retry: retryPending, cause: fmt.Errorf("waiting for %s: %w", x.origin.RobotsURL(), err)}
 	}
-	x.entry.Snapshot = &s
-	x.entry.Decision = s.Decide(x.entry.Tokens, target)
-	return nil
+	return s, nil
 }

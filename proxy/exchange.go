@@ -90,9 +90,10 @@ func (p *Proxy) newExchange(c *clientConn, w http.ResponseWriter, r *http.Reques
 }
 
 func newEntry(r *http.Request, t *tunnel) *audit.Entry {
+	now := time.Now()
 	e := &audit.Entry{
-		ID:      xid.New().String(),
-		Start:   time.Now(),
+		ID:      xid.NewWithTime(now).String(),
+		Start:   now,
 		Proto:   r.Proto,
 		Method:  r.Method,
 		Target:  redactUserinfo(r.RequestURI),

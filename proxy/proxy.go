@@ -22,10 +22,12 @@ import (
 // Host is the name under which heed serves its own pages through itself.
 const Host = "heed.internal"
 
-// Policies is where the proxy learns what a robots.txt says. Snapshot waits
-// for a fetch at most as long as ctx lasts, and an error means that there was
-// no answer by then. It must be safe for concurrent use.
+// Policies is where the proxy learns what a robots.txt says. Remembered does not
+// wait, and says false of what is to be waited for. Snapshot waits for a fetch
+// at most as long as ctx lasts, and an error means that there was no answer by
+// then. It must be safe for concurrent use.
 type Policies interface {
+	Remembered(o origin.Origin) (policy.Snapshot, bool)
 	Snapshot(ctx context.Context, o origin.Origin) (policy.Snapshot, error)
 }
 

@@ -175,6 +175,9 @@ func hex(c byte) bool {
 // redactUserinfo keeps credentials out of answers and logs: what stands before
 // the @ of an authority, in an absolute URL or alone as CONNECT has it.
 func redactUserinfo(raw string) string {
+	if strings.IndexByte(raw, '@') < 0 {
+		return raw
+	}
 	start := 0
 	if scheme := strings.Index(raw, "://"); scheme >= 0 {
 		start = scheme + len("://")

@@ -47,8 +47,18 @@ const everyone = "*"
 // only restrict: what comes after 64 KiB or after 32 names, and a name of more
 // than 128 octets.
 //
-// Takes time linear in the octets looked at. Safe for concurrent use.
+// Takes time linear in the octets looked at; a single field of usual length that
+// came lately is remembered, and the result, which must not be changed, shared.
+// Safe for concurrent use.
 func Tokens(userAgents []string) policy.Tokens {
+	if len(userAgents) == 1 && len(userAgents[0]) <= longRemembered {
+		return lately.tokens(userAgents[0])
+	}
+	return read(userAgents)
+}
+
+// read is Tokens without the memory.
+func read(userAgents []string) policy.Tokens {
 	var c collector
 	room := maxOctets
 	for _, field := range userAgents {

@@ -2,8 +2,10 @@ package agent
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -221,6 +223,34 @@ func TestTooMuchCanOnlyRestrict(t *testing.T) {
 // TestRubbishTakesLinearTime gives the worst that was found: 64 KiB of words
 // that are each compared with 31 names. Linear is a few milliseconds;
 // quadratic would be minutes.
+// TestWhatIsRememberedIsWhatIsRead: more fields than there are places, from
+// several goroutines, each more than once.
+func TestWhatIsRememberedIsWhatIsRead(t *testing.T) {
+	var all sync.WaitGroup
+	for g := range 4 {
+		all.Go(func() {
+			for i := range 8 * places {
+				field := fmt.Sprintf("Mozilla/5.0 (compatible; Bot%d/1.0; Other%d)", (g+i)/2%(2*places), i%2)
+				got, want := Tokens(list(field)), read(list(field))
+				if !reflect.DeepEqual(got, want) {
+					t.Errorf("%q: %v, want %v", field, got, want)
+					return
+				}
+				_ = append(got.Main, "changed") // must not be seen by others
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestAFieldThatIsRememberedCostsNothing(t *testing.T) {
+	fields := list("Mozilla/5.0 (compatible; ExampleBot/0.1; +https://a.example/bot)")
+	Tokens(fields)
+	if n := testing.AllocsPerRun(100, func() { Tokens(fields) }); n != 0 {
+		t.Errorf("%v allocations, want none", n)
+	}
+}
+
 func TestRubbishTakesLinearTime(t *testing.T) {
 	var names strings.Builder
 	for i := range 31 {

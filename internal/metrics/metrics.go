@@ -23,6 +23,7 @@ type Metrics struct {
 
 	exchanges  *prometheus.CounterVec   // verdict, reason, channel
 	duration   *prometheus.HistogramVec // seconds; verdict
+	resolved   resolved                 // those of exchanges and duration
 	robotsWait prometheus.Histogram     // seconds
 	received   prometheus.Counter       // octets
 	sent       prometheus.Counter       // octets
@@ -110,16 +111,18 @@ func (m *Metrics) Handler() http.Handler {
 
 // Exchange counts one exchange.
 func (m *Metrics) Exchange(e *audit.Entry) {
-	verdict := e.Verdict.String()
-	m.exchanges.WithLabelValues(verdict, e.Reason, e.Channel.String()).Inc()
-	m.duration.WithLabelValues(verdict).Observe(e.Duration.Seconds())
+	s := m.seriesOf(e.Verdict, e.Channel, e.Reason)
+	s.count.Inc()
+	s.duration.Observe(e.Duration.Seconds())
 	if e.Snapshot != nil {
 		m.robotsWait.Observe(e.RobotsWait.Seconds())
 	}
 	if o := e.Decision.Override; o != nil {
 		m.overrides.WithLabelValues(o.Action.String()).Inc()
 	}
-	m.received.Add(float64(e.BytesIn))
+	if e.BytesIn > 0 {
+		m.received.Add(float64(e.BytesIn))
+	}
 	m.sent.Add(float64(e.BytesOut))
 }
 

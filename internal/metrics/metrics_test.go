@@ -2,7 +2,9 @@ package metrics
 
 import (
 	"net/http/httptest"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -120,5 +122,34 @@ func TestLogIsCountedWhenItIsAskedFor(t *testing.T) {
 		if !strings.Contains(w.Body.String(), "\n"+line+"\n") {
 			t.Errorf("no line %s in\n%s", line, w.Body)
 		}
+	}
+}
+
+func TestExchangesOfManyGoroutinesAreAllCounted(t *testing.T) {
+	const goroutines, each = 8, 400
+	m := newMetrics()
+	var all sync.WaitGroup
+	for range goroutines {
+		all.Go(func() {
+			for i := range each {
+				m.Exchange(&audit.Entry{Reason: strconv.Itoa(i % 40), Verdict: audit.Verdict(i % 2), Channel: audit.Channel(i % 4)})
+			}
+		})
+	}
+	all.Wait()
+	for i := range 40 {
+		n := testutil.ToFloat64(m.exchanges.WithLabelValues(audit.Verdict(i%2).String(), strconv.Itoa(i), audit.Channel(i%4).String()))
+		if n != goroutines*each/40 {
+			t.Errorf("of the reason %d %v are counted, want %d", i, n, goroutines*each/40)
+		}
+	}
+}
+
+func BenchmarkExchange(b *testing.B) {
+	m := newMetrics()
+	e := &audit.Entry{Verdict: audit.Forwarded, Reason: "allowed", Duration: time.Millisecond, BytesOut: 1024, Snapshot: new(policy.Snapshot)}
+	b.ReportAllocs()
+	for b.Loop() {
+		m.Exchange(e)
 	}
 }

@@ -93,7 +93,7 @@ func TestAFetchThatEverybodyLeftIsRemembered(t *testing.T) {
 			t.Errorf("err = %v", err)
 		}
 		time.Sleep(10 * time.Second)
-		if s, ok := f.Remembered(o); !ok || s.Access != policy.Successful || transport.asked.Load() != 1 {
+		if s, ok := f.Remembered(o, time.Now()); !ok || s.Access != policy.Successful || transport.asked.Load() != 1 {
 			t.Errorf("%+v, %v, %d requests", s, ok, transport.asked.Load())
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"heed/internal/origin"
 	"heed/policy"
@@ -47,7 +48,7 @@ func TestDescriptorsUsedUpAreNotTheOriginsFault(t *testing.T) {
 		if s.Access != policy.Unreachable || !strings.Contains(s.Err, "too many open files") || allowed(s, "/") {
 			t.Errorf("%s: %+v", o, s)
 		}
-		if _, ok := f.Remembered(o); ok {
+		if _, ok := f.Remembered(o, time.Now()); ok {
 			t.Errorf("%s: remembered: %+v", o, s)
 		}
 	}

@@ -236,7 +236,7 @@ func orDefault[T int | int64 | time.Duration](n, def T) T {
 // The error is that of ctx, when it ended before there was an answer. A fetch
 // that failed is no error but a snapshot whose Access is policy.Unreachable.
 func (f *Fetcher) Snapshot(ctx context.Context, o origin.Origin) (s policy.Snapshot, err error) {
-	if f.look(o, &s) {
+	if f.look(o, time.Now(), &s) {
 		return s, nil
 	}
 	return f.await(ctx, o)
@@ -244,19 +244,20 @@ func (f *Fetcher) Snapshot(ctx context.Context, o origin.Origin) (s policy.Snaps
 
 // Remembered returns what Snapshot would return without asking the store or the
 // origin. It never waits. Like Snapshot it has what will expire soon fetched in
-// the background.
-func (f *Fetcher) Remembered(o origin.Origin) (s policy.Snapshot, ok bool) {
-	ok = f.look(o, &s)
+// the background. The time is that of the question, by both clocks: what
+// time.Now returned a moment ago.
+func (f *Fetcher) Remembered(o origin.Origin, at time.Time) (s policy.Snapshot, ok bool) {
+	ok = f.look(o, at, &s)
 	return s, ok
 }
 
 // look fills s, which is zero, from memory.
-func (f *Fetcher) look(o origin.Origin, s *policy.Snapshot) bool {
+func (f *Fetcher) look(o origin.Origin, at time.Time, s *policy.Snapshot) bool {
 	e := f.memory.get(o)
 	if e == nil {
 		return false
 	}
-	now := momentOf(time.Now())
+	now := momentOf(at)
 	if !e.isUsable(now) {
 		return false
 	}

@@ -32,7 +32,7 @@ func TestAnAnswerIsFreshFor24Hours(t *testing.T) {
 				t.Errorf("%d: asked again while fresh", status)
 			}
 			time.Sleep(time.Hour + 1)
-			if _, ok := f.Remembered(o); ok {
+			if _, ok := f.Remembered(o, time.Now()); ok {
 				t.Errorf("%d: remembered as fresh after 24 hours", status)
 			}
 			if again := snapshot(t, f, o); transport.asked.Load() != 2 || !again.Checked.Equal(start.Add(24*time.Hour)) {

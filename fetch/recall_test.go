@@ -307,7 +307,7 @@ func TestALookupMeanwhileDoesNotBringBackWhatIsForgotten(t *testing.T) {
 	if err := f.Forget(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := f.Remembered(o); ok {
+	if _, ok := f.Remembered(o, time.Now()); ok {
 		t.Error("it is still there")
 	}
 }
@@ -336,7 +336,7 @@ func TestAFlightThatIsGivenUpLeavesMemoryAlone(t *testing.T) {
 		snapshot(t, f, o)
 		close(release)
 		synctest.Wait()
-		if s, ok := f.Remembered(o); !ok || allowed(&s, "/public") {
+		if s, ok := f.Remembered(o, time.Now()); !ok || allowed(&s, "/public") {
 			t.Errorf("%+v", s)
 		}
 	})

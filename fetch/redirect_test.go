@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"heed/internal/origin"
 	"heed/policy"
@@ -132,7 +133,7 @@ func TestRulesBehindARedirectBindTheFirstAuthorityAlone(t *testing.T) {
 	if allowed(s, "/x") || s.URL != first || len(s.Hops) != 1 || s.Hops[0] != "https://b.example/robots.txt" {
 		t.Errorf("snapshot of the first authority: %+v", s)
 	}
-	if _, ok := f.Remembered(b); ok {
+	if _, ok := f.Remembered(b, time.Now()); ok {
 		t.Error("the redirect wrote an entry of its target")
 	}
 	snapshot(t, f, b)

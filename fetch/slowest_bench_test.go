@@ -55,7 +55,7 @@ func slowest(b *testing.B, origins int, evicting bool) {
 	for b.Loop() {
 		o := all[rand.IntN(len(all))]
 		began := time.Now()
-		if _, ok := f.Remembered(o); ok {
+		if _, ok := f.Remembered(o, time.Now()); ok {
 			found++
 		}
 		took = append(took, time.Since(began))

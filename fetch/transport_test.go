@@ -324,7 +324,7 @@ func TestASilentResolverIsNotRememberedAsTheOriginsState(t *testing.T) {
 	if s.Access != policy.Unreachable || !strings.HasPrefix(s.Err, "no complete answer in time: resolving the name: ") || s.Attempts != 0 {
 		t.Errorf("%+v", s)
 	}
-	if _, ok := f.Remembered(o); ok {
+	if _, ok := f.Remembered(o, time.Now()); ok {
 		t.Error("remembered")
 	}
 }

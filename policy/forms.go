@@ -57,6 +57,9 @@ func forms(target string, decoded bool) []form {
 // target has none.
 func hasForms(target string, decoded bool) bool {
 	for i := 0; i < len(target); i++ {
+		if !mayForm[target[i]] {
+			continue
+		}
 		rest := target[i+1:]
 		switch target[i] {
 		case '?':
@@ -75,6 +78,9 @@ func hasForms(target string, decoded bool) bool {
 	}
 	return false
 }
+
+// mayForm are the octets that hasForms looks at.
+var mayForm = [256]bool{'?': true, '\\': true, '%': true, '/': true}
 
 // startsName tells whether a segment that begins with a dot and goes on with
 // rest is neither "." nor "..", by the one octet that tells most: "/.well-known"

@@ -9,9 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/rs/zerolog"
 
 	"heed/internal/app"
 	"heed/internal/audit"
@@ -20,6 +17,7 @@ import (
 	"heed/internal/logfile"
 	"heed/internal/metrics"
 	"heed/internal/origin"
+	"heed/policy"
 	"heed/proxy"
 )
 
@@ -147,8 +145,6 @@ func account(b *testing.B) func(*http.Request, string) {
 		b.Fatal(err)
 	}
 	b.Cleanup(fetcher.Close)
-	zerolog.TimeFieldFormat = "2006-01-02T15:04:05.000Z07:00"
-	zerolog.TimestampFunc = func() time.Time { return time.Now().UTC() }
 	file, err := os.OpenFile(filepath.Join(b.TempDir(), "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		b.Fatal(err)
@@ -160,17 +156,18 @@ func account(b *testing.B) func(*http.Request, string) {
 	})
 	lines := logfile.New(logfile.Config{Out: file})
 	b.Cleanup(func() { _ = lines.Close() }) // before the file: what is registered last is done first
-	line := audit.Log(zerolog.New(lines).With().Timestamp().Logger())
+	line := audit.Lines(lines)
+	var last policy.Decision
 	a := proxy.NewAccount(proxy.Config{
 		Policies: fetcher,
-		Record:   func(e *audit.Entry) { line(e); count.Exchange(e) },
+		Record:   func(e *audit.Entry) { line(e); count.Exchange(e); last = e.Decision },
 	})
 	o, err := origin.Parse("http", "a.example")
 	if err != nil {
 		b.Fatal(err)
 	}
-	if e := a.Take(requestsOf(accountAgents)[0], o, "/private/x"); e.Decision.Allowed || e.Decision.Line != 33 {
-		b.Fatalf("the decision is %v", e.Decision)
+	if a.Take(requestsOf(accountAgents)[0], o, "/private/x"); last.Allowed || last.Line != 33 {
+		b.Fatalf("the decision is %v", last)
 	}
 	return func(r *http.Request, target string) { a.Take(r, o, target) }
 }

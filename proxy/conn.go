@@ -6,6 +6,8 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/netip"
+	"sync/atomic"
 )
 
 // clientConn is a connection as net/http serves it: a client's, on the proxy's
@@ -16,6 +18,7 @@ type clientConn struct {
 	proxy  *Proxy
 	tunnel *tunnel // the CONNECT that it came in through; nil on the proxy's own port
 	head   head
+	remote atomic.Pointer[netip.AddrPort] // its other end; nil until somebody asked
 }
 
 // secureConn is a clientConn inside TLS that speaks HTTP/1.1. By its

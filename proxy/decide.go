@@ -26,7 +26,7 @@ func (p *Proxy) decideTarget(x *exchange, target string) error {
 	if p.overridden(x.origin, x.entry, target) {
 		return nil
 	}
-	s, known := p.Policies.Remembered(x.origin)
+	s, known := p.Policies.Remembered(x.origin, x.entry.Start)
 	if !known {
 		var err error
 		if s, err = p.await(x); err != nil {

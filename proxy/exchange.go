@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"runtime/debug"
 	"sync/atomic"
@@ -78,7 +77,7 @@ func (p *Proxy) serveExchange(w http.ResponseWriter, r *http.Request) {
 // newExchange leaves r as it is: net/http looks at its body when the answer
 // begins, to tell whether the connection can be used again.
 func (p *Proxy) newExchange(c *clientConn, w http.ResponseWriter, r *http.Request) *exchange {
-	x := &exchange{tunnel: c.tunnel, entry: newEntry(r, c.tunnel)}
+	x := &exchange{tunnel: c.tunnel, entry: newEntry(c, r)}
 	x.w = &responseWriter{ResponseWriter: w, in: r, connect: r.Method == http.MethodConnect}
 	if c.tunnel == nil {
 		x.w.raw = &p.raw
@@ -89,17 +88,12 @@ func (p *Proxy) newExchange(c *clientConn, w http.ResponseWriter, r *http.Reques
 	return x
 }
 
-func newEntry(r *http.Request, t *tunnel) *audit.Entry {
+func newEntry(c *clientConn, r *http.Request) *audit.Entry {
 	now := time.Now()
-	e := &audit.Entry{
-		ID:      xid.NewWithTime(now).String(),
-		Start:   now,
-		Proto:   r.Proto,
-		Method:  r.Method,
-		Target:  redactUserinfo(r.RequestURI),
-		Channel: channelOf(r, t),
-	}
-	e.Client, _ = netip.ParseAddrPort(r.RemoteAddr)
+	e := entries.Get().(*audit.Entry)
+	e.ID, e.Start = xid.NewWithTime(now).String(), now
+	e.Proto, e.Method, e.Target = r.Proto, r.Method, redactUserinfo(r.RequestURI)
+	e.Client, e.Channel = c.client(r.RemoteAddr), channelOf(r, c.tunnel)
 	return e
 }
 

@@ -11,6 +11,7 @@ import (
 // decided, and its record, as if it had been forwarded where it was allowed.
 type Account struct {
 	p *Proxy
+	c clientConn
 	w responseWriter
 	b countedBody
 }
@@ -19,9 +20,9 @@ type Account struct {
 func NewAccount(c Config) *Account { return &Account{p: New(c)} }
 
 // Take takes one exchange through it.
-func (a *Account) Take(r *http.Request, o origin.Origin, target string) *audit.Entry {
-	x := &exchange{in: r, w: &a.w, body: &a.b, entry: newEntry(r, nil), origin: o, target: target}
-	x.entry.Target, x.entry.Origin = target, o.String()
+func (a *Account) Take(r *http.Request, o origin.Origin, target string) {
+	x := &exchange{in: r, w: &a.w, body: &a.b, entry: newEntry(&a.c, r), origin: o, target: target}
+	x.entry.Target, x.entry.Origin = target, o.Within(r.RequestURI)
 	if err := a.p.identify(x); err != nil {
 		panic(err)
 	}
@@ -33,5 +34,4 @@ func (a *Account) Take(r *http.Request, o origin.Origin, target string) *audit.E
 		x.entry.Verdict, x.entry.Status = audit.Forwarded, http.StatusOK
 	}
 	a.p.record(x)
-	return x.entry
 }

@@ -27,6 +27,17 @@ func (p *Proxy) identify(x *exchange) error {
 	return nil
 }
 
+// client returns the other end of the connection, whose text is given: that of
+// all requests on it. It is zero if that is no address.
+func (c *clientConn) client(text string) netip.AddrPort {
+	if known := c.remote.Load(); known != nil {
+		return *known
+	}
+	at, _ := netip.ParseAddrPort(text)
+	c.remote.Store(&at)
+	return at
+}
+
 // beenHere looks for this instance's own name in Via (RFC 9110 §7.6.3).
 func (p *Proxy) beenHere(via []string) bool {
 	for _, v := range via {

@@ -73,7 +73,7 @@ func (p *Proxy) malformed(c *clientConn, status int, text string) []byte {
 	octets, line := c.head.read()
 	r := requestOf(octets)
 	r.RemoteAddr = c.RemoteAddr().String()
-	x := &exchange{tunnel: c.tunnel, in: r.WithContext(context.Background()), entry: newEntry(r, c.tunnel), w: new(responseWriter), body: new(countedBody)}
+	x := &exchange{tunnel: c.tunnel, in: r.WithContext(context.Background()), entry: newEntry(c, r), w: new(responseWriter), body: new(countedBody)}
 	x.err = p.problemOfHead(octets, line, status, text)
 	defer p.record(x)
 	resp := p.deny(x)

@@ -23,11 +23,12 @@ import (
 const Host = "heed.internal"
 
 // Policies is where the proxy learns what a robots.txt says. Remembered does not
-// wait, and says false of what is to be waited for. Snapshot waits for a fetch
+// wait, and says false of what is to be waited for; the time is now, by both
+// clocks. Snapshot waits for a fetch
 // at most as long as ctx lasts, and an error means that there was no answer by
 // then. It must be safe for concurrent use.
 type Policies interface {
-	Remembered(o origin.Origin) (policy.Snapshot, bool)
+	Remembered(o origin.Origin, now time.Time) (policy.Snapshot, bool)
 	Snapshot(ctx context.Context, o origin.Origin) (policy.Snapshot, error)
 }
 
@@ -66,7 +67,7 @@ type Config struct {
 	Via     string             // this instance's own name in Via, by which it knows a loop; default Name and something random
 	Version string             // shown on the start page
 	Recent  *audit.Recent      // where /why finds decisions; nil: a new one
-	Record  func(*audit.Entry) // sees every exchange once, when it ended; nil: nobody
+	Record  func(*audit.Entry) // sees every exchange once, when it ended, and does not keep the entry; nil: nobody
 	Log     zerolog.Logger     // for what is not an exchange
 
 	Wait     time.Duration // patience for a robots.txt not yet known; default 10 s

@@ -3,13 +3,14 @@ package proxy
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"heed/internal/audit"
 )
 
 // record completes the exchange's entry and hands it on. It runs last, for
-// every exchange, also one that panicked; nobody writes to the entry after it.
+// every exchange, also one that panicked; nobody has the entry after it.
 func (p *Proxy) record(x *exchange) {
 	e := x.entry
 	e.Duration = time.Since(e.Start)
@@ -36,4 +37,11 @@ func (p *Proxy) record(x *exchange) {
 	}
 	p.Recent.Record(e)
 	p.Record(e)
+	x.entry = nil // whoever comes too late must not write into another's
+	*e = audit.Entry{}
+	entries.Put(e)
 }
+
+// entries are used over and over: an entry is the largest part of what recording
+// an exchange would leave to the garbage collector.
+var entries = sync.Pool{New: func() any { return new(audit.Entry) }}

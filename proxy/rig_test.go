@@ -63,7 +63,7 @@ func start(t testing.TB, set ...func(*Config)) *rig {
 		Dial:      dialer.DialContext,
 		Authority: Authority{PEM: authority.PEM(), DER: authority.DER(), Fingerprint: authority.Fingerprint()},
 		Roots:     originRoots(),
-		Record:    func(e *audit.Entry) { r.entries <- e },
+		Record:    func(e *audit.Entry) { r.entries <- e.Clone() },
 		Log:       zerolog.New(r.log),
 		Version:   "1.2.3",
 	}
@@ -137,7 +137,7 @@ type policies struct {
 }
 
 // Remembered has what it was told of, unless there is a hook.
-func (p *policies) Remembered(o origin.Origin) (policy.Snapshot, bool) {
+func (p *policies) Remembered(o origin.Origin, _ time.Time) (policy.Snapshot, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.by[o.String()]

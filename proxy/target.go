@@ -35,7 +35,7 @@ func (p *Proxy) readTarget(x *exchange) error {
 	if err != nil {
 		return &problem{kind: kindBadRequest, cause: err}
 	}
-	x.entry.Target, x.entry.Origin = x.target, x.origin.String()
+	x.entry.Target, x.entry.Origin = x.target, x.origin.Within(r.RequestURI)
 	return nil
 }
 

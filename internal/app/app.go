@@ -33,11 +33,11 @@ import (
 
 // Options are what is not configuration.
 type Options struct {
-	Log      zerolog.Logger
-	LogLines func() logfile.Stats // what became of the lines of Log; nil: they are not counted
-	Version  string               // shown, and sent in the User-Agent of robots.txt fetches
-	Record   func(*audit.Entry)   // sees every exchange; nil: nobody beside the log and the metrics
-	Private  bool                 // for one command: a cache file beside that of the heed that serves, and no socket
+	Log     zerolog.Logger
+	Lines   *logfile.Writer    // what Log writes to; nil: its lines are not counted, and take longer
+	Version string             // shown, and sent in the User-Agent of robots.txt fetches
+	Record  func(*audit.Entry) // sees every exchange, and does not keep the entry; nil: nobody beside the log and the metrics
+	Private bool               // for one command: a cache file beside that of the heed that serves, and no socket
 }
 
 // App is a heed that listens. Make one with Start, then call Run once.
@@ -105,8 +105,8 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 		Overrides:        overrides.Len,
 		OverridesExpired: func() int { return len(overrides.Expired(time.Now())) },
 	})
-	if o.LogLines != nil {
-		m.Log(logMetrics(o.LogLines))
+	if o.Lines != nil {
+		m.Log(logMetrics(o.Lines))
 	}
 	robots := fetcherConfig(c, dialer, roots, o.Version)
 	robots.Observe = m.Fetches()
@@ -121,7 +121,7 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 	}
 	a.proxy = proxy.New(proxyConfig(c, o.Version, via, a, dialer, roots, recent, recorder(o, m)))
 	a.admin = &http.Server{
-		Handler:           admin.New(admin.Config{Metrics: m.Handler(), Version: o.Version, Ready: a.ready, Degraded: degraded(a.store, o.LogLines)}),
+		Handler:           admin.New(admin.Config{Metrics: m.Handler(), Version: o.Version, Ready: a.ready, Degraded: degraded(a.store, o.Lines)}),
 		ReadHeaderTimeout: time.Duration(c.Timeouts.ClientHeader),
 		IdleTimeout:       time.Duration(c.Timeouts.Idle),
 	}
@@ -144,6 +144,9 @@ func sayUpstream(log zerolog.Logger, c config.Upstream, proxy string) {
 // recorder hands each exchange to the log, the metrics, and whoever else asked.
 func recorder(o Options, m *metrics.Metrics) func(*audit.Entry) {
 	line := audit.Log(o.Log)
+	if o.Lines != nil && o.Log.GetLevel() <= zerolog.InfoLevel {
+		line = audit.Lines(o.Lines)
+	}
 	return func(e *audit.Entry) {
 		line(e)
 		m.Exchange(e)

@@ -9,8 +9,8 @@ import (
 )
 
 // degraded says what heed does without, "" for nothing. f is nil where there is
-// no cache file, lines where the log is not counted.
-func degraded(f *store.File, lines func() logfile.Stats) func() string {
+// no cache file, lines where nothing is known of the log.
+func degraded(f *store.File, lines *logfile.Writer) func() string {
 	return func() string {
 		var without []string
 		if f != nil {
@@ -19,7 +19,7 @@ func degraded(f *store.File, lines func() logfile.Stats) func() string {
 			}
 		}
 		if lines != nil {
-			if err := lines().Err; err != nil {
+			if err := lines.Stats().Err; err != nil {
 				without = append(without, "the log cannot be written: "+err.Error())
 			}
 		}
@@ -27,9 +27,9 @@ func degraded(f *store.File, lines func() logfile.Stats) func() string {
 	}
 }
 
-func logMetrics(lines func() logfile.Stats) func() metrics.Log {
+func logMetrics(lines *logfile.Writer) func() metrics.Log {
 	return func() metrics.Log {
-		s := lines()
+		s := lines.Stats()
 		return metrics.Log{Lost: s.Lost, Waited: s.Waited}
 	}
 }

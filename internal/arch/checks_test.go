@@ -195,7 +195,7 @@ func TestDeclarationsInTheCodeAreFound(t *testing.T) {
 		want string
 	}{
 		{"metrics", metricNames, `package metrics; var a = counter("x_total", "help"); var b = O{Name: "heed_y_seconds"}; var c = O{Name: "heed_" + name}; func f() { m.WithLabelValues("not_one") }`, "heed_x_total heed_y_seconds"},
-		{"log fields", logFields, `package audit; func f() { e.Str("id", x).Int64("bytes_in", n).Msg("exchange"); g("no", 1) }`, "bytes_in id"},
+		{"log fields", logFields, "package audit; func f() { l.name(`{\"id\":`).text(x).name(`,\"bytes_in\":`).number(n).word(`\"no\":1`) }", "bytes_in id"},
 		{"reasons", reasons, `package proxy; var a = &kind{"disallowed", 403}; var b = &problem{"no", 1}; var c = &kind{name, 1}`, "disallowed"},
 	} {
 		names := c.find(made(t, "x/x.go", c.text))

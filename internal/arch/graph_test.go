@@ -49,7 +49,7 @@ var graph = map[string]row{
 		modules: []string{"github.com/rs/zerolog", "golang.org/x/sync"},
 	},
 	"internal/arch":  {},
-	"internal/audit": {heed: []string{"policy"}, modules: []string{"github.com/rs/zerolog"}},
+	"internal/audit": {heed: []string{"policy", "internal/logfile"}, modules: []string{"github.com/rs/zerolog"}},
 	"internal/ca": {
 		heed:    []string{"internal/origin"},
 		modules: []string{"github.com/hashicorp/golang-lru/v2", "golang.org/x/sync"},
@@ -80,7 +80,7 @@ var graph = map[string]row{
 		modules: []string{"code.dny.dev/ssrf", "github.com/dunglas/httpsfv", "github.com/hashicorp/golang-lru/v2", "golang.org/x/net", "golang.org/x/sync"},
 	},
 	"internal/faults":  {heed: []string{"policy"}, modules: []string{"golang.org/x/net"}},
-	"internal/logfile": {},
+	"internal/logfile": {modules: []string{"github.com/rs/zerolog"}},
 	"internal/metrics": {
 		heed:    []string{"fetch", "internal/audit", "internal/origin"},
 		modules: []string{"github.com/prometheus/client_golang"},

@@ -63,8 +63,8 @@ func (c Channel) String() string {
 }
 
 // Entry is one exchange: who asked for what, what was decided and why, and
-// what came of it. It is written once, by the exchange's own goroutine, and is
-// immutable after it was recorded.
+// what came of it. It is written by the exchange's own goroutine, until it is
+// recorded; after that it is another's. Who keeps one clones it.
 type Entry struct {
 	ID      string
 	Start   time.Time
@@ -90,6 +90,16 @@ type Entry struct {
 	OriginWait time.Duration // until the origin's answer began, part of Duration
 
 	robots policy.Snapshot // room for what Snapshot points to
+}
+
+// Clone returns a copy that stays what it is. It shares the rules, and the texts
+// of the request.
+func (e *Entry) Clone() *Entry {
+	c := *e
+	if e.Snapshot != nil {
+		c.Consult(e.Snapshot)
+	}
+	return &c
 }
 
 // Consult sets Snapshot to a copy of s, within the entry: there is one for nearly

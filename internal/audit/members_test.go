@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,8 +93,27 @@ func TestALineIsMadeWithoutAllocation(t *testing.T) {
 	e := denied()
 	e.Decision = policy.Decision{Allowed: true, Reason: policy.ReasonNoMatch, Token: "examplebot", Group: "ExampleBot", GroupLine: 10}
 	log := Log(zerolog.New(discard{}))
-	if n := testing.AllocsPerRun(100, func() { log(e) }); n != 0 {
-		t.Errorf("%v allocations for a line, want none", n)
+	lines := Lines(discard{})
+	for name, log := range map[string]func(*Entry){"Log": log, "Lines": lines} {
+		if n := testing.AllocsPerRun(100, func() { log(e) }); n != 0 {
+			t.Errorf("%s: %v allocations for a line, want none", name, n)
+		}
+	}
+}
+
+// TestLinesAreThoseOfALog, and their time is that of the exchange's end.
+func TestLinesAreThoseOfALog(t *testing.T) {
+	for _, e := range []*Entry{
+		denied(),
+		{Start: time.Date(2026, 3, 4, 5, 6, 7, 999_000_000, time.UTC), Duration: 2 * time.Millisecond},
+		{Start: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), Target: strings.Repeat("long", lineOctets)},
+	} {
+		var b bytes.Buffer
+		Lines(&b)(e)
+		stamp := `"time":"` + e.Start.Add(e.Duration).Format("2006-01-02T15:04:05.000Z") + `",`
+		if got, want := b.String(), strings.Replace(line(t, e), `"message"`, stamp+`"message"`, 1); got != want {
+			t.Errorf("the line is\n%swant\n%s", got, want)
+		}
 	}
 }
 
@@ -102,9 +122,9 @@ type discard struct{}
 func (discard) Write(p []byte) (int, error)                       { return len(p), nil }
 func (discard) WriteLevel(_ zerolog.Level, p []byte) (int, error) { return len(p), nil }
 
-func BenchmarkLog(b *testing.B) {
+func BenchmarkLines(b *testing.B) {
 	e := denied()
-	log := Log(zerolog.New(discard{}))
+	log := Lines(discard{})
 	b.ReportAllocs()
 	for b.Loop() {
 		log(e)

@@ -3,8 +3,6 @@ package audit
 import (
 	"sync"
 	"sync/atomic"
-
-	"heed/policy"
 )
 
 // How many entries can still be looked up by id. Denials are kept longer than
@@ -86,67 +84,4 @@ func (s *slot) find(id string) *Entry {
 		return nil
 	}
 	return s.kept.restore()
-}
-
-// kept is what is kept of an entry: all that is needed to explain it, but
-// neither the rules of its snapshot nor texts that point into them, or into a
-// request. Else a few thousand entries would hold on to as many robots.txt
-// files, past any bound.
-type kept struct {
-	full     bool  // there is one
-	entry    Entry // without what follows
-	decision policy.Kept
-	texts    []byte
-	lengths  [6]int32
-}
-
-// idle is how many octets a slot keeps for texts that may never be as long again.
-const idle = 1 << 10
-
-func (k *kept) keep(e *Entry) {
-	if cap(k.texts)+k.decision.Size() > idle { // the last one was unusual
-		k.texts, k.decision = nil, policy.Kept{}
-	}
-	k.full = true
-	k.entry = *e
-	k.entry.Decision = policy.Decision{}
-	k.entry.Tokens.Fields = nil
-	if e.Snapshot != nil {
-		if k.entry.Snapshot = &k.entry.robots; e.Snapshot != &e.robots {
-			k.entry.robots = *e.Snapshot
-		}
-		k.entry.Snapshot.Rules, k.entry.Snapshot.Hops, k.entry.Snapshot.Body = nil, nil, nil
-	}
-	k.decision.Keep(&e.Decision, keepText)
-	k.texts = k.texts[:0]
-	for i, text := range k.entry.texts() {
-		n := min(len(*text), keepText)
-		k.texts = append(k.texts, (*text)[:n]...)
-		k.lengths[i] = int32(n)
-		*text = ""
-	}
-}
-
-// texts are those of an entry that a request may be behind. The id is the first.
-func (e *Entry) texts() [6]*string {
-	return [...]*string{&e.ID, &e.Proto, &e.Method, &e.Origin, &e.Target, &e.Err}
-}
-
-// is tells whether an entry with this id is kept.
-func (k *kept) is(id string) bool {
-	return k.full && string(k.texts[:k.lengths[0]]) == id
-}
-
-// restore returns the entry that is kept, in memory of its own.
-func (k *kept) restore() *Entry {
-	e := k.entry
-	if e.Snapshot != nil {
-		e.Consult(k.entry.Snapshot)
-	}
-	e.Decision = k.decision.Decision()
-	rest := string(k.texts)
-	for i, text := range e.texts() {
-		*text, rest = rest[:k.lengths[i]], rest[k.lengths[i]:]
-	}
-	return &e
 }

@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"io"
+	"net/netip"
 	"reflect"
 	"strconv"
 	"strings"
@@ -81,22 +83,31 @@ func TestRecentReturnsWhatWasRecorded(t *testing.T) {
 	r := new(Recent)
 	long := denied()
 	long.Target, long.Decision.Pattern = "/"+strings.Repeat("x", 3*idle), strings.Repeat("y", 2*idle)
-	for _, e := range []*Entry{long, denied(), {ID: "2", Decision: policy.Decision{Allowed: true}, Err: "a cause"}, long} {
+	stale := denied()
+	stale.Client, stale.Tokens.Also = netip.MustParseAddrPort("[fe80::1%eth0]:443"), nil
+	stale.Snapshot = &policy.Snapshot{
+		URL: "https://a.example/robots.txt", Access: policy.Unreachable, Status: 500, Err: "status 500", Cause: io.ErrUnexpectedEOF,
+		Fetched: stale.Start.Add(-3), Checked: stale.Start.Add(-2), StaleSince: stale.Start.Add(-1), RetryAfter: 7, Charset: "decoded",
+	}
+	for _, e := range []*Entry{long, stale, denied(), {ID: "2", Decision: policy.Decision{Allowed: true}, Err: "a cause"}, long} {
 		for range keepDenied {
 			r.Record(e)
 		}
 		for range 2 { // what was found is not part of the slot
 			got := r.Find(e.ID)
-			want := *e
-			want.Decision = e.Decision.Clone(keepText)
-			want.Target = want.Target[:min(len(want.Target), keepText)]
-			if e.Snapshot != nil {
-				s := *e.Snapshot
-				s.Rules = nil
-				want.Consult(&s)
+			want := &Entry{
+				ID: e.ID, Start: e.Start, Client: e.Client, Channel: e.Channel, Proto: e.Proto, Method: e.Method,
+				Origin: e.Origin, Target: e.Target[:min(len(e.Target), keepText)], Tokens: e.Tokens,
+				Verdict: e.Verdict, Decision: e.Decision.Clone(keepText), Reason: e.Reason, Err: e.Err, Status: e.Status,
 			}
-			if !reflect.DeepEqual(got, &want) {
-				t.Fatalf("found %+v, want %+v", got, &want)
+			if s := e.Snapshot; s != nil {
+				want.Consult(&policy.Snapshot{
+					URL: s.URL, Access: s.Access, Status: s.Status, Fetched: s.Fetched, Checked: s.Checked,
+					StaleSince: s.StaleSince, RetryAfter: s.RetryAfter, Err: s.Err, Cause: s.Cause, Charset: s.Charset,
+				})
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("found %+v, want %+v", got, want)
 			}
 			got.Snapshot, got.Target = nil, "changed"
 		}

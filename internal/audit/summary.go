@@ -52,9 +52,12 @@ func (s *Summary) Record(e *Entry) {
 		return
 	}
 	c := cause{e.Origin, why(e)}
-	if _, known := s.denied[c]; !known && len(s.denied) >= maxCauses {
-		s.lost++
-		return
+	if _, known := s.denied[c]; !known {
+		if len(s.denied) >= maxCauses {
+			s.lost++
+			return
+		}
+		c.origin = strings.Clone(c.origin) // it may be part of a whole request
 	}
 	s.denied[c]++
 }

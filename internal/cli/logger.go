@@ -26,8 +26,6 @@ func newLogger(w io.Writer, c config.Log, failed func(error)) (zerolog.Logger, *
 	if err != nil {
 		return zerolog.Nop(), nil, fmt.Errorf("log.level: %w", err)
 	}
-	zerolog.TimeFieldFormat = "2006-01-02T15:04:05.000Z07:00"
-	zerolog.TimestampFunc = func() time.Time { return time.Now().UTC() }
 	to := logfile.Config{Out: w, Failed: failed, Missing: missing}
 	switch f, isFile := w.(*os.File); {
 	case forPeople(w, c):
@@ -40,7 +38,7 @@ func newLogger(w io.Writer, c config.Log, failed func(error)) (zerolog.Logger, *
 		to.AtOnce = pipeBuf
 	}
 	lines := logfile.New(to)
-	return zerolog.New(urgent{lines}).Level(level).With().Timestamp().Logger(), lines, nil
+	return zerolog.New(urgent{lines}).Level(level).Hook(logfile.Stamp{}), lines, nil
 }
 
 // urgent waits for lines that tell of a fault to be written: the process may be
@@ -60,7 +58,7 @@ func (u urgent) WriteLevel(l zerolog.Level, line []byte) (int, error) {
 // missing is the line that says that others are missing.
 func missing(lines int, cause error) []byte {
 	var b bytes.Buffer
-	log := zerolog.New(&b).With().Timestamp().Logger()
+	log := zerolog.New(&b).Hook(logfile.Stamp{})
 	log.Error().Int("lines", lines).Err(cause).Msg("lines of this log are missing here: it could not be written")
 	return b.Bytes()
 }

@@ -91,7 +91,7 @@ func (c *runCmd) run(command *kong.Context, std streams) error {
 	options := app.Options{Log: zerolog.Nop(), Version: thisBuild().Version, Private: true}
 	if c.Log != "" {
 		var end func()
-		if options.Log, options.LogLines, end, err = runLog(c.Log, cfg.Log, std.err); err != nil {
+		if options.Log, options.Lines, end, err = runLog(c.Log, cfg.Log, std.err); err != nil {
 			return err
 		}
 		defer end()
@@ -101,7 +101,7 @@ func (c *runCmd) run(command *kong.Context, std streams) error {
 
 // runLog opens the log of a run, which is a file: standard error is the
 // command's. There it says, once, that the file cannot be written.
-func runLog(path string, c config.Log, stderr io.Writer) (zerolog.Logger, func() logfile.Stats, func(), error) {
+func runLog(path string, c config.Log, stderr io.Writer) (zerolog.Logger, *logfile.Writer, func(), error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return zerolog.Nop(), nil, nil, &failure{err: fmt.Errorf("opening the log: %w", err), hint: "name a file that you can write with --log"}
@@ -114,7 +114,7 @@ func runLog(path string, c config.Log, stderr io.Writer) (zerolog.Logger, func()
 		_ = f.Close() // nothing was written
 		return zerolog.Nop(), nil, nil, err
 	}
-	return log, lines.Stats, func() { _ = errors.Join(lines.Close(), f.Close()) }, nil // it was told when it failed first
+	return log, lines, func() { _ = errors.Join(lines.Close(), f.Close()) }, nil // it was told when it failed first
 }
 
 // runThrough starts a heed, runs the command through it, ends heed and says

@@ -51,7 +51,7 @@ func (c *serveCmd) Run(command *kong.Context, std streams) error {
 	defer stop()
 	context.AfterFunc(ctx, stop) // the next signal finds its default: the end
 
-	a, err := app.Start(ctx, cfg, app.Options{Log: log, LogLines: lines.Stats, Version: thisBuild().Version})
+	a, err := app.Start(ctx, cfg, app.Options{Log: log, Lines: lines, Version: thisBuild().Version})
 	if err != nil {
 		return err
 	}

@@ -72,6 +72,27 @@ func Parse(scheme, authority string) (Origin, error) {
 // "https://a.example", "http://[::1]:8080".
 func (o Origin) String() string { return o.Scheme + "://" + o.Authority() }
 
+// Within is String, without an allocation where s begins with it: the text is
+// part of s then. A request-target in absolute form mostly does.
+func (o Origin) Within(s string) string {
+	rest, ok := strings.CutPrefix(s, o.Scheme)
+	if ok {
+		rest, ok = strings.CutPrefix(rest, "://")
+	}
+	if ok {
+		rest, ok = strings.CutPrefix(rest, o.Host)
+	}
+	if ok && o.Port != defaultPort(o.Scheme) {
+		if rest, ok = strings.CutPrefix(rest, ":"); ok {
+			rest, ok = strings.CutPrefix(rest, o.Port)
+		}
+	}
+	if !ok || strings.IndexByte(o.Host, ':') >= 0 { // whose brackets are no part of it
+		return o.String()
+	}
+	return s[:len(s)-len(rest)]
+}
+
 // Authority returns host or host:port as the Host field carries it, without a
 // default port.
 func (o Origin) Authority() string {

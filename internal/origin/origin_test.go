@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 // TestSpellingsOfOneOrigin holds, for each origin, the spellings that must be
@@ -202,6 +203,40 @@ func TestForms(t *testing.T) {
 		if o.String() != tt.url || o.Authority() != tt.field || o.Addr() != tt.dial || o.RobotsURL() != tt.robots {
 			t.Errorf("%s://%s: String %s, Authority %s, Addr %s, RobotsURL %s; want %s, %s, %s, %s", tt.scheme, tt.authority,
 				o, o.Authority(), o.Addr(), o.RobotsURL(), tt.url, tt.field, tt.dial, tt.robots)
+		}
+	}
+}
+
+func TestWithinIsTheStringAndPartOfWhatBeginsWithIt(t *testing.T) {
+	for _, tt := range []struct {
+		reason            string
+		scheme, authority string
+		s                 string
+		part              bool
+	}{
+		{"a request-target as most clients write it", "http", "a.example", "http://a.example/x?y", true},
+		{"a port of its own", "http", "a.example:8080", "http://a.example:8080/x", true},
+		{"the default port is written", "http", "a.example:80", "http://a.example:80/x", true},
+		{"nothing but the origin", "https", "a.example", "https://a.example", true},
+		{"more of a name", "http", "a.example", "http://a.example.b.example/", true}, // the text is the same
+		{"upper case", "HTTP", "A.example", "HTTP://A.example/x", false},
+		{"a trailing dot, and a port", "http", "a.example.:81", "http://a.example.:81/x", false},
+		{"another port", "http", "a.example:8080", "http://a.example:808", false},
+		{"an address in brackets", "http", "[::1]:81", "http://[::1]:81/", false},
+		{"an address without", "http", "[::1]", "http://::1/", false},
+		{"origin-form", "http", "a.example", "/x", false},
+		{"nothing", "http", "a.example", "", false},
+	} {
+		o, err := Parse(tt.scheme, tt.authority)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := o.Within(tt.s)
+		if got != o.String() {
+			t.Errorf("%s: %q, want %q", tt.reason, got, o.String())
+		}
+		if part := tt.s != "" && unsafe.StringData(got) == unsafe.StringData(tt.s); part != tt.part {
+			t.Errorf("%s: part of it %v, want %v", tt.reason, part, tt.part)
 		}
 	}
 }

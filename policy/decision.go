@@ -166,11 +166,7 @@ func (d Decision) sentence() string {
 	}
 	switch d.Reason {
 	case ReasonRule:
-		s := fmt.Sprintf("%s by %q (line %d) in %s", verdict, d.Rule(), d.Line, d.inGroup()) + d.by()
-		if d.Form != "" {
-			s += fmt.Sprintf(", which the target meets as %q", d.Form)
-		}
-		return s
+		return d.byRule(verdict)
 	case ReasonNoMatch:
 		return fmt.Sprintf("%s: no rule in %s matches", verdict, d.inGroup()) + d.by()
 	case ReasonNoGroup:
@@ -197,13 +193,26 @@ func (d Decision) sentence() string {
 	return verdict + ": no reason is known"
 }
 
+// byRule is the sentence of nearly all denials.
+func (d Decision) byRule(verdict string) string {
+	var buffer [256]byte
+	s := append(append(buffer[:0], verdict...), " by "...)
+	s = strconv.AppendQuote(s, d.Rule())
+	s = strconv.AppendInt(append(s, " (line "...), int64(d.Line), 10)
+	s = append(append(append(s, ") in "...), d.inGroup()...), d.by()...)
+	if d.Form != "" {
+		s = strconv.AppendQuote(append(s, ", which the target meets as "...), d.Form)
+	}
+	return string(s)
+}
+
 // inGroup names the group that counts. A dialect may put rules before any group
 // into one that no line names.
 func (d Decision) inGroup() string {
 	if d.GroupLine == 0 {
 		return "the group for everyone, of rules before any group"
 	}
-	return fmt.Sprintf("the group of %q (line %d)", d.Group, d.GroupLine)
+	return "the group of " + strconv.Quote(d.Group) + " (line " + strconv.Itoa(d.GroupLine) + ")"
 }
 
 // by names the dialect, if it is not the default.

@@ -5,10 +5,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
 
+	"heed/internal/agent"
 	"heed/internal/audit"
 )
 
@@ -77,5 +79,29 @@ func BenchmarkHead(b *testing.B) {
 		h.open()
 		h.add(buf, buf[:n])
 		h.close()
+	}
+}
+
+// BenchmarkDenial is what it costs to put a denial into words, which is most of
+// what heed itself does for one.
+func BenchmarkDenial(b *testing.B) {
+	for _, accept := range []string{"*/*", "text/html", "application/json"} {
+		b.Run(accept, func(b *testing.B) {
+			p := New(Config{Policies: new(policies)})
+			s := rules("http://a.example", robots)
+			r := httptest.NewRequest("GET", "http://a.example/private/x?q=1", nil)
+			r.Header.Set("Accept", accept)
+			x := &exchange{in: r, entry: newEntry(new(clientConn), r)}
+			x.entry.Origin, x.entry.Target = "http://a.example", "/private/x?q=1"
+			x.entry.Tokens = agent.Tokens([]string{exampleBot})
+			x.entry.Consult(s)
+			x.entry.Decision = s.Decide(x.entry.Tokens, x.entry.Target)
+			b.ReportAllocs()
+			for b.Loop() {
+				if resp := p.deny(x); resp.StatusCode != 403 {
+					b.Fatal(resp.Status)
+				}
+			}
+		})
 	}
 }

@@ -100,22 +100,27 @@ func (p *Proxy) answer(x *exchange, pr *problem) *http.Response {
 	}
 	e := p.explain(x.entry, pr)
 	contentType, body := e.render(x.in.Header["Accept"])
+	v := make([]string, 0, 8) // of fields that have one value
+	one := func(value string) []string {
+		v = append(v, value)
+		return v[len(v)-1 : len(v) : len(v)]
+	}
 	h := http.Header{
-		"Content-Type":           {contentType},
-		"Content-Length":         {strconv.Itoa(len(body))},
-		"Cache-Control":          {"no-store"},
-		"Proxy-Status":           {p.proxyStatus(e, pr)},
-		"Vary":                   {"Accept, User-Agent"},
-		"X-Content-Type-Options": {"nosniff"},
+		"Content-Type":           one(contentType),
+		"Content-Length":         one(strconv.Itoa(len(body))),
+		"Cache-Control":          one("no-store"),
+		"Proxy-Status":           one(p.proxyStatus(e, pr)),
+		"Vary":                   one("Accept, User-Agent"),
+		"X-Content-Type-Options": one("nosniff"),
 	}
 	if field := robotsDecision(e, x.entry); field != "" {
-		h["Robots-Decision"] = []string{field}
+		h["Robots-Decision"] = one(field)
 	}
 	if pr.retry > 0 {
-		h["Retry-After"] = []string{strconv.Itoa(pr.retrySeconds())}
+		h["Retry-After"] = one(strconv.Itoa(pr.retrySeconds()))
 	}
 	if contentType == typeHTML {
-		h["Content-Security-Policy"] = []string{pagePolicy}
+		h["Content-Security-Policy"] = one(pagePolicy)
 	}
 	return newResponse(x.in, pr.kind.status, phrase(e), h, body)
 }

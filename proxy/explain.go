@@ -51,9 +51,9 @@ const maxShown = 512
 // explain puts an exchange and its problem into words. pr is nil for one that
 // had none.
 func (p *Proxy) explain(e *audit.Entry, pr *problem) *explanation {
-	out := &explanation{
-		ID:     e.ID,
-		Tokens: append(append([]string(nil), e.Tokens.Main...), e.Tokens.Also...),
+	out := &explanation{ID: e.ID}
+	if n := len(e.Tokens.Main) + len(e.Tokens.Also); n > 0 {
+		out.Tokens = append(append(make([]string, 0, n), e.Tokens.Main...), e.Tokens.Also...)
 	}
 	if e.ID != "" {
 		out.Instance = "http://" + Host + "/why?id=" + e.ID
@@ -174,13 +174,14 @@ func sentence(s string) string {
 	if s == "" {
 		return s
 	}
-	if first, _, _ := strings.Cut(s, " "); !foreign[first] && !strings.Contains(first, ":") && !strings.Contains(first, ".") {
-		s = strings.ToUpper(s[:1]) + s[1:]
+	first, stop := s[:1], ""
+	if word, _, _ := strings.Cut(s, " "); !foreign[word] && !strings.Contains(word, ":") && !strings.Contains(word, ".") {
+		first = strings.ToUpper(first)
 	}
 	if !strings.HasSuffix(s, ".") {
-		s += "."
+		stop = "."
 	}
-	return s
+	return first + s[1:] + stop
 }
 
 // foreign are the words that errors of the network begin with.
@@ -259,42 +260,20 @@ func robotsDecision(e *explanation, entry *audit.Entry) string {
 	if e.Decision == "" {
 		return ""
 	}
-	item := httpsfv.NewItem(httpsfv.Token(e.Decision))
-	add := func(name, value string) {
-		if value != "" {
-			item.Params.Add(name, sfString(value))
-		}
-	}
-	add("reason", entry.Decision.Reason.String())
-	add("agent", e.Agent)
-	add("group", e.Group)
-	add("rule", e.Rule)
-	if e.Line > 0 {
-		item.Params.Add("line", int64(e.Line))
-	}
-	add("form", e.Form)
-	add("dialect", e.Dialect)
-	e.Override.params(add)
-	add("robots", e.Robots)
-	add("id", e.ID)
-	return marshal(item)
+	var buffer [512]byte
+	i := item(append(buffer[:0], e.Decision...))
+	i = i.text("reason", entry.Decision.Reason.String())
+	i = i.text("agent", e.Agent).text("group", e.Group).text("rule", e.Rule).number("line", max(e.Line, 0))
+	i = i.text("form", e.Form).text("dialect", e.Dialect)
+	i = e.Override.params(i)
+	return string(i.text("robots", e.Robots).text("id", e.ID))
 }
 
 // proxyStatus is the Proxy-Status field (RFC 9209).
 func (p *Proxy) proxyStatus(e *explanation, pr *problem) string {
-	item := httpsfv.NewItem(httpsfv.Token(p.Name))
-	item.Params.Add("error", httpsfv.Token(pr.kind.signal))
-	item.Params.Add("details", asciiOnly(e.Detail))
-	return marshal(httpsfv.List{item})
-}
-
-// sfString returns a value as a String, or as a Display String where it has
-// other than printable ASCII.
-func sfString(s string) any {
-	if clean(s) {
-		return s
-	}
-	return httpsfv.DisplayString(s)
+	var buffer [512]byte
+	i := item(append(buffer[:0], p.Name...))
+	return string(i.token("error", pr.kind.signal).text("details", asciiOnly(e.Detail)))
 }
 
 // asciiOnly percent-encodes what a String cannot hold.

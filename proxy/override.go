@@ -43,31 +43,27 @@ func tell(o *policy.Override) *overrideTold {
 	}
 }
 
-// params gives add the parameters of Robots-Decision.
-func (o *overrideTold) params(add func(name, value string)) {
+// params appends the parameters of Robots-Decision.
+func (o *overrideTold) params(i item) item {
 	if o == nil {
-		return
+		return i
 	}
-	add("override", o.For)
-	add("override-action", o.Action)
-	add("override-file", o.File)
-	add("override-reason", o.Reason)
-	add("override-reference", o.Reference)
-	add("override-owner", o.Owner)
-	add("override-expires", o.Expires)
+	i = i.text("override", o.For).text("override-action", o.Action).text("override-file", o.File)
+	i = i.text("override-reason", o.Reason).text("override-reference", o.Reference)
+	return i.text("override-owner", o.Owner).text("override-expires", o.Expires)
 }
 
-// facts are the lines of a page.
-func (o *overrideTold) facts() []Fact {
+// appendFacts appends the lines of a page.
+func (o *overrideTold) appendFacts(all []Fact) []Fact {
 	if o == nil {
-		return nil
+		return all
 	}
-	return []Fact{
-		{"Override", o.Action + " for " + o.For},
-		{"File", o.File},
-		{"Reason", o.Reason},
-		{"Reference", o.Reference},
-		{"Owner", o.Owner},
-		{"Expires", o.Expires},
-	}
+	return append(all,
+		Fact{"Override", o.Action + " for " + o.For},
+		Fact{"File", o.File},
+		Fact{"Reason", o.Reason},
+		Fact{"Reference", o.Reference},
+		Fact{"Owner", o.Owner},
+		Fact{"Expires", o.Expires},
+	)
 }

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"embed"
 	"encoding/json"
-	"fmt"
 	"html/template"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/elnormous/contenttype"
@@ -49,7 +49,7 @@ func (e *explanation) render(accept []string) (contentType string, body []byte) 
 }
 
 func chosen(accept []string) string {
-	if len(accept) == 0 {
+	if len(accept) == 0 || len(accept) == 1 && accept[0] == "*/*" {
 		return "text"
 	}
 	m, _, err := contenttype.GetAcceptableMediaTypeFromHeader(strings.Join(accept, ", "), renderings)
@@ -77,45 +77,55 @@ func (e *explanation) html() []byte { return page("explanation.html", e) }
 
 // text is the explanation for a terminal, a fact a line.
 func (e *explanation) text() []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%d %s\n\n%s\n\n", e.Status, e.Title, e.Detail)
-	for _, f := range e.Facts() {
-		fmt.Fprintf(&b, "%-12s %s\n", f.Name+":", f.Value)
+	const column = "             " // what a name and its colon have at least, and a blank
+	b := make([]byte, 0, 1<<10)
+	b = append(strconv.AppendInt(b, int64(e.Status), 10), ' ')
+	b = append(append(append(b, e.Title...), "\n\n"...), e.Detail...)
+	b = append(b, "\n\n"...)
+	var room [mostFacts]Fact
+	for _, f := range e.appendFacts(room[:0]) {
+		b = append(append(b, f.Name...), ':')
+		b = append(b, column[min(len(f.Name)+1, len(column)-1):]...)
+		b = append(append(b, f.Value...), '\n')
 	}
-	if e.Note != "" {
-		fmt.Fprintf(&b, "\n%s\n", e.Note)
+	for _, s := range [...]string{e.Note, e.Remedy} {
+		if s != "" {
+			b = append(append(append(b, '\n'), s...), '\n')
+		}
 	}
-	if e.Remedy != "" {
-		fmt.Fprintf(&b, "\n%s\n", e.Remedy)
-	}
-	return b.Bytes()
+	return b
 }
 
 // Fact is a line of an explanation.
 type Fact struct{ Name, Value string }
 
 // Facts lists what is known, in reading order.
-func (e *explanation) Facts() []Fact {
+func (e *explanation) Facts() []Fact { return e.appendFacts(nil) }
+
+// mostFacts is how many there are.
+const mostFacts = 17
+
+func (e *explanation) appendFacts(all []Fact) []Fact {
 	var line string
 	if e.Line > 0 {
-		line = fmt.Sprintf("%s (line %d)", e.Rule, e.Line)
+		line = e.Rule + " (line " + strconv.Itoa(e.Line) + ")"
 	}
-	all := []Fact{
-		{"URL", e.URL},
-		{"Agent", e.Agent},
-		{"Group", e.Group},
-		{"Rule", line},
-		{"Met by", e.Form},
-		{"Dialect", e.Dialect},
-	}
-	all = append(all, e.Override.facts()...)
-	all = append(all, []Fact{
-		{"robots.txt", e.Robots},
-		{"Access", e.Access},
-		{"Fetched", e.Fetched},
-		{"Decision id", e.ID},
-		{"Look it up", e.Instance},
-	}...)
+	all = append(all,
+		Fact{"URL", e.URL},
+		Fact{"Agent", e.Agent},
+		Fact{"Group", e.Group},
+		Fact{"Rule", line},
+		Fact{"Met by", e.Form},
+		Fact{"Dialect", e.Dialect},
+	)
+	all = e.Override.appendFacts(all)
+	all = append(all,
+		Fact{"robots.txt", e.Robots},
+		Fact{"Access", e.Access},
+		Fact{"Fetched", e.Fetched},
+		Fact{"Decision id", e.ID},
+		Fact{"Look it up", e.Instance},
+	)
 	known := all[:0]
 	for _, f := range all {
 		if f.Value != "" {

@@ -1,0 +1,45 @@
+package proxy
+
+import (
+	"strconv"
+
+	"github.com/dunglas/httpsfv"
+)
+
+// item is an Item of a Structured Field with its Parameters (RFC 9651 §3.3),
+// under way. It has the octets that httpsfv would write, a token first; two of
+// them stand in each denial.
+type item []byte
+
+// token appends a parameter that is a Token. It is one of heed's own.
+func (i item) token(name, value string) item { return append(i.name(name), value...) }
+
+// number appends a parameter that is an Integer, unless it is 0.
+func (i item) number(name string, value int) item {
+	if value == 0 {
+		return i
+	}
+	return strconv.AppendInt(i.name(name), int64(value), 10)
+}
+
+// text appends a parameter that is a String, or a Display String where it has
+// other than printable ASCII, unless it is empty.
+func (i item) text(name, value string) item {
+	if value == "" {
+		return i
+	}
+	i = i.name(name)
+	if !clean(value) {
+		return append(i, marshal(httpsfv.NewItem(httpsfv.DisplayString(value)))...)
+	}
+	i = append(i, '"')
+	for n := range len(value) {
+		if value[n] == '"' || value[n] == '\\' {
+			i = append(i, '\\')
+		}
+		i = append(i, value[n])
+	}
+	return append(i, '"')
+}
+
+func (i item) name(name string) item { return append(append(append(i, ';'), name...), '=') }

@@ -27,7 +27,7 @@ func (p *Policy) decideByOthers(d *Decision, t Tokens, target string) {
 		return
 	}
 	targets, octets := []string{target}, len(target)
-	for _, f := range forms(target, p.queries) {
+	for _, f := range forms(nil, target, p.queries) {
 		targets = append(targets, f.target)
 		octets += len(f.target)
 	}

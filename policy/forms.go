@@ -22,26 +22,18 @@ type form struct {
 // form. Most origins decode the query as well, see decodeQuery.
 //
 // There are never more than 31: four choices of what is a slash, four ways with
-// segments, two with the query, less the target as it is received.
-func forms(target string, decoded bool) []form {
+// segments, two with the query, less the target as it is received. They are
+// appended to all, which is empty.
+func forms(all []form, target string, decoded bool) []form {
 	received, query := target, ""
 	if i := strings.IndexByte(target, '?'); i >= 0 {
 		received, query = target[:i], normalTarget(target[i:])
 	}
-	paths := []string{normalTarget(received)}
-	add := func(path string) {
-		if !slices.Contains(paths, path) {
-			paths = append(paths, path)
-		}
+	var room [16]string
+	paths := append(room[:0], normalTarget(received))
+	if hasForms(received, false) {
+		paths = pathForms(paths, received)
 	}
-	for _, path := range slashVariants(received) {
-		add(path)
-		add(removeDotSegments(mergeSlashes(path)))
-		add(removeDotSegments(path))
-		add(mergeSlashes(removeDotSegments(path)))
-	}
-
-	var all []form
 	for _, path := range paths[1:] {
 		all = append(all, form{path + query, comparePlain})
 	}
@@ -51,6 +43,32 @@ func forms(target string, decoded bool) []form {
 		}
 	}
 	return all
+}
+
+// mostForms is how many there are at most.
+const mostForms = 31
+
+// pathForms appends to paths, which has the normalised path, what else it may be
+// taken for.
+func pathForms(paths []string, received string) []string {
+	var room [4]string
+	for _, path := range slashVariants(room[:0], received) {
+		paths = addUnlessThere(paths, path)
+		removed := removeDotSegments(path)
+		if strings.Contains(path, "//") {
+			paths = addUnlessThere(paths, removeDotSegments(mergeSlashes(path)))
+		}
+		paths = addUnlessThere(paths, removed)
+		paths = addUnlessThere(paths, mergeSlashes(removed))
+	}
+	return paths
+}
+
+func addUnlessThere(paths []string, path string) []string {
+	if slices.Contains(paths, path) {
+		return paths
+	}
+	return append(paths, path)
 }
 
 // hasForms tells, at little cost, whether forms could return any. The usual
@@ -89,12 +107,12 @@ func startsName(rest string) bool {
 	return rest != "" && strings.IndexByte(`./\%?`, rest[0]) < 0
 }
 
-// slashVariants returns the normalised path with each choice of what counts as
+// slashVariants appends the normalised path with each choice of what counts as
 // a slash besides '/': "%2F", a backslash, both, or neither. A backslash is
 // told from "%5C" here only, before normalisation makes them one: an origin
 // that takes the one for a slash need not take the other.
-func slashVariants(received string) []string {
-	variants := []string{normalTarget(received)}
+func slashVariants(variants []string, received string) []string {
+	variants = append(variants, normalTarget(received))
 	if strings.Contains(received, `\`) {
 		variants = append(variants, normalTarget(strings.ReplaceAll(received, `\`, "/")))
 	}
@@ -126,7 +144,8 @@ func removeDotSegments(path string) string {
 	if !strings.Contains(path, "/.") {
 		return path
 	}
-	kept := make([]byte, 0, len(path))
+	var buffer [256]byte // as most paths fit in
+	kept := buffer[:0]
 	for path != "" {
 		end := len(path)
 		if i := strings.IndexByte(path[1:], '/'); i >= 0 {

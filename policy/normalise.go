@@ -176,8 +176,8 @@ func decodeQuery(text string) string {
 	if query == 0 || !hasReservedEscape(text[query:]) {
 		return text
 	}
-	out := make([]byte, 0, len(text))
-	out = append(out, text[:query]...)
+	var buffer [256]byte // as most texts fit in
+	out := append(buffer[:0], text[:query]...)
 	for i := query; i < len(text); i++ {
 		if octet, ok := unescape(text, i); ok && decodable(octet) {
 			out = append(out, octet)

@@ -151,7 +151,8 @@ func (p *Policy) decideForms(d *Decision, t Tokens, target string) {
 	if !hasForms(target, p.queries) {
 		return
 	}
-	all := forms(target, p.queries)
+	var room [mostForms]form
+	all := forms(room[:0], target, p.queries)
 	octets := 0
 	for _, f := range all {
 		octets += len(f.target)

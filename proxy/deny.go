@@ -122,7 +122,11 @@ func (p *Proxy) answer(x *exchange, pr *problem) *http.Response {
 	if contentType == typeHTML {
 		h["Content-Security-Policy"] = one(pagePolicy)
 	}
-	return newResponse(x.in, pr.kind.status, phrase(e), h, body)
+	words := e.Title
+	if x.in.Method == http.MethodConnect {
+		words = phrase(e)
+	}
+	return newResponse(x.in, pr.kind.status, words, h, body)
 }
 
 // newResponse makes a response of heed's own. The phrase is only seen where

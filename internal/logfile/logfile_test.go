@@ -266,7 +266,7 @@ func TestLinesThatCannotBeWrittenAreCountedAndTold(t *testing.T) {
 		time.Sleep(time.Second)
 		give(t, w, "c\n")
 		time.Sleep(time.Second)
-		if s := w.Stats(); s.Lost != 3 || s.Err != full {
+		if s := w.Stats(); s.Lost != 3 || !errors.Is(s.Err, full) {
 			t.Errorf("while nothing can be written: %+v", s)
 		}
 		o.do(nil)
@@ -278,7 +278,7 @@ func TestLinesThatCannotBeWrittenAreCountedAndTold(t *testing.T) {
 		if s := w.Stats(); s.Lost != 3 || s.Err != nil {
 			t.Errorf("afterwards: %+v", s)
 		}
-		if len(failed) != 1 || failed[0] != full {
+		if len(failed) != 1 || !errors.Is(failed[0], full) {
 			t.Errorf("it was told %v", failed)
 		}
 		if err := w.Close(); err != nil {

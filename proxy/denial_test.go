@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"heed/internal/audit"
+	"heed/policy"
 )
 
 // TestDeniedRequestReachesNobody: no connection is opened, whatever the method,
@@ -31,6 +32,24 @@ func TestDeniedRequestReachesNobody(t *testing.T) {
 	_ = l.(*net.TCPListener).SetDeadline(time.Now().Add(20 * time.Millisecond))
 	if c, err := l.Accept(); err == nil {
 		t.Errorf("the origin was connected to from %s", c.RemoteAddr())
+	}
+}
+
+// TestAnEntryHasNothingOfTheOneBefore: they are used over and over.
+func TestAnEntryHasNothingOfTheOneBefore(t *testing.T) {
+	r := start(t)
+	r.policies.set("http://a.example", rules("http://a.example", "User-agent: *\nDisallow: /\n"))
+	w := r.dial(t)
+	for range 20 {
+		w.send(t, request("GET", "http://a.example/x", exampleBot))
+		if e := r.entry(t); e.Decision.Line != 2 || e.Snapshot == nil || len(e.Tokens.Main) != 1 {
+			t.Fatalf("of a denial: %+v", e)
+		}
+		w.send(t, request("GET", "http://"+Host+"/ca.pem"))
+		e := r.entry(t)
+		if e.Decision != (policy.Decision{}) || e.Snapshot != nil || len(e.Tokens.Main) != 0 || e.Err != "" || e.RobotsWait != 0 || e.Verdict != audit.Answered {
+			t.Fatalf("of a page of heed's own, after a denial: %+v", e)
+		}
 	}
 }
 

@@ -99,7 +99,8 @@ func unwrap(c net.Conn) net.Conn {
 
 // reset makes the close of c show as a broken connection. Where the end of an
 // answer is the end of the connection, as in HTTP/1.0, nothing else tells a
-// client that the answer is not whole.
+// client that the answer is not whole. It is closed here, below TLS: a farewell
+// of TLS would say that it is.
 func reset(c net.Conn) {
 	for {
 		switch below := c.(type) {
@@ -115,6 +116,7 @@ func reset(c net.Conn) {
 			c = below.NetConn()
 		case *net.TCPConn:
 			_ = below.SetLinger(0)
+			_ = below.Close()
 			return
 		default:
 			return

@@ -73,9 +73,19 @@ func TestTruncatedAnswerOverTLS(t *testing.T) {
 // of the answer, only a reset shows that it is not whole.
 func TestTruncatedAnswerToAnOldClient(t *testing.T) {
 	host, _ := script(t, write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n9\r\nwor"))
+	secure := newTLSOrigin(t, false, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "hello")
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	})
 	r := start(t)
-	for name, w := range map[string]*wire{"plain": r.dial(t), "plain inside CONNECT": r.connect(t, host)} {
-		_, _ = io.WriteString(w, "GET http://"+host+"/ HTTP/1.0\r\nHost: "+host+"\r\n\r\n")
+	intercepted := r.secure(t, r.connect(t, hostOf(secure)), "127.0.0.1")
+	for name, w := range map[string]*wire{"plain": r.dial(t), "plain inside CONNECT": r.connect(t, host), "intercepted": intercepted} {
+		target, host := "http://"+host+"/", host
+		if name == "intercepted" { // TLS has an end of its own, which must not come
+			target, host = "/", hostOf(secure)
+		}
+		_, _ = io.WriteString(w, "GET "+target+" HTTP/1.0\r\nHost: "+host+"\r\n\r\n")
 		if all, err := io.ReadAll(w.r); !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("%s: the client read %q with %v, want a reset", name, all, err)
 		}

@@ -110,7 +110,7 @@ func (p *Proxy) outgoing(x *exchange) (*http.Request, error) {
 	p.addVia(h, in.ProtoMajor, in.ProtoMinor)
 	out := &http.Request{
 		Method:        in.Method,
-		URL:           outURL(x.origin, x.target),
+		URL:           outURL(x.origin, x.sentTarget()),
 		Host:          x.origin.Authority(),
 		Header:        h,
 		Body:          in.Body,

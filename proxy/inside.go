@@ -28,7 +28,8 @@ func (p *Proxy) newInside() inside {
 			GetCertificate: p.leaf,
 		},
 	}
-	in.server.TLSConfig = in.tls.Clone() // by its NextProtos Serve knows that it is to speak HTTP/2
+	in.server.DisableGeneralOptionsHandler = true // OPTIONS * is the origin's to answer
+	in.server.TLSConfig = in.tls.Clone()          // by its NextProtos Serve knows that it is to speak HTTP/2
 	return in
 }
 

@@ -78,7 +78,7 @@ func (x *exchange) readInside() error {
 			return err
 		}
 	}
-	if !strings.HasPrefix(r.RequestURI, "/") {
+	if !strings.HasPrefix(r.RequestURI, "/") && !wholeOrigin(r) {
 		if err := x.readAbsolute(r.RequestURI); err != nil {
 			return err
 		}
@@ -106,7 +106,29 @@ func (x *exchange) readOrigin(scheme string) error {
 		return fmt.Errorf("host field %q: %w", authority, err)
 	}
 	x.target = x.in.RequestURI
+	if wholeOrigin(x.in) {
+		x.target = "/"
+	}
 	return checkTarget(x.target)
+}
+
+// wholeOrigin reports whether a request is about its origin and no page of it:
+// OPTIONS with an asterisk or, in absolute-form, without a path (RFC 9112
+// §3.2.4). It is decided as one for the path /.
+func wholeOrigin(r *http.Request) bool {
+	if r.Method != http.MethodOptions {
+		return false
+	}
+	_, rest, absolute := strings.Cut(r.RequestURI, "://")
+	return r.RequestURI == "*" || absolute && !strings.ContainsAny(rest, "/?")
+}
+
+// sentTarget is the target as the origin is sent it.
+func (x *exchange) sentTarget() string {
+	if wholeOrigin(x.in) {
+		return "*"
+	}
+	return x.target
 }
 
 // readAbsolute reads the absolute-form, the usual one for a proxy.

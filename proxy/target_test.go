@@ -244,16 +244,48 @@ func TestDNSRebinding(t *testing.T) {
 	}
 }
 
-// TestOptionsForTheServerIsAnsweredHere: an asterisk names nothing that could
-// be forwarded (C11).
-func TestOptionsForTheServerIsAnsweredHere(t *testing.T) {
-	r := start(t)
-	for _, w := range []*wire{r.dial(t), r.connect(t, "a.example:80"), r.secure(t, r.connect(t, "a.example:443"), "a.example")} {
-		for range 2 { // goproxy ends the tunnel at the first
-			if a := w.send(t, "OPTIONS * HTTP/1.1\r\nHost: a.example\r\n\r\n"); a.StatusCode != http.StatusOK {
-				t.Errorf("%s: %s", a.Status, a.body)
-			}
+// TestOptionsForTheProxyIsAnsweredHere: on the proxy's own port an asterisk
+// names nothing that could be forwarded.
+func TestOptionsForTheProxyIsAnsweredHere(t *testing.T) {
+	w := start(t).dial(t)
+	for range 2 {
+		if a := w.send(t, "OPTIONS * HTTP/1.1\r\nHost: a.example\r\n\r\n"); a.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", a.Status, a.body)
 		}
+	}
+}
+
+// TestOptionsForAnOriginAsAWhole: without a path, and with an asterisk inside a
+// tunnel, it is for no page (RFC 9112 §3.2.4). goproxy ends a tunnel at such a
+// request (https.go:401).
+func TestOptionsForAnOriginAsAWhole(t *testing.T) {
+	host, seen := script(t, write("HTTP/1.1 204 No Content\r\nAllow: GET\r\n\r\n"))
+	r := start(t)
+	for _, tt := range []struct {
+		why, target, sent string
+		wire              func() *wire
+	}{
+		{"without a path", "http://" + host, "*", func() *wire { return r.dial(t) }},
+		{"with one", "http://" + host + "/", "/", func() *wire { return r.dial(t) }},
+		{"with a query", "http://" + host + "?q", "/?q", func() *wire { return r.dial(t) }},
+		{"inside a tunnel", "*", "*", func() *wire { return r.connect(t, host) }},
+		{"with a path inside a tunnel", "/*", "/*", func() *wire { return r.connect(t, host) }},
+	} {
+		w := tt.wire()
+		if a := w.send(t, "OPTIONS "+tt.target+" HTTP/1.1\r\nHost: "+host+"\r\n\r\n"); a.StatusCode != 204 || a.Header.Get("Allow") != "GET" {
+			t.Errorf("%s: %s: %s", tt.why, a.Status, a.body)
+			continue
+		}
+		if line, _, _ := strings.Cut(<-seen, "\r\n"); line != "OPTIONS "+tt.sent+" HTTP/1.1" {
+			t.Errorf("%s: the origin was sent %q", tt.why, line)
+		}
+	}
+	r.policies.set("http://"+host, rules("http://"+host, "User-agent: *\nDisallow: /\n"))
+	if a := r.connect(t, host).send(t, "OPTIONS * HTTP/1.1\r\nHost: "+host+"\r\n\r\n"); a.StatusCode != 403 {
+		t.Errorf("of a closed origin: %s: %s", a.Status, a.body)
+	}
+	if a := r.connect(t, host).send(t, "GET * HTTP/1.1\r\nHost: "+host+"\r\n\r\n"); a.StatusCode != 400 {
+		t.Errorf("an asterisk is for OPTIONS alone: %s: %s", a.Status, a.body)
 	}
 }
 

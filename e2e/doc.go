@@ -40,4 +40,18 @@
 //
 // with the body in base64, or `error …` in place of status to body where the
 // library raised. curl, wget, wget2 and Chromium print in their own way.
+//
+// # Fidelity
+//
+// The files fidelity_… hold what heed must not change, as tables of
+// properties: fields, targets, bodies, streams, connections and so on. Each is
+// tried over every way for which it has a meaning: the channel that the request
+// comes by, the version of HTTP that the client speaks, and that of the origin.
+//
+//	go -C e2e test -run 'TestBodies/of/trailers_of_an_answer/intercepted,2-1.1'
+//
+// is the one in which a client of HTTP/2 that is intercepted asks an origin of
+// HTTP/1.1. Where octets matter both ends are played on bare connections, else
+// they are net/http's. What does not hold yet stands in notYet, and a test fails
+// when it holds all the same.
 package e2e

@@ -75,15 +75,22 @@ func echo(w http.ResponseWriter, r *http.Request) {
 // client is a Go client that goes through h and trusts its CA and no other.
 func (h *heed) client(t *testing.T) *http.Client {
 	t.Helper()
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(heedCommand(t, nil, "ca", "export", "--state-dir", h.stateDir)) {
-		t.Fatal("heed ca export printed no certificate")
-	}
 	tr := &http.Transport{
 		Proxy:             http.ProxyURL(&url.URL{Scheme: "http", Host: h.proxy}),
-		TLSClientConfig:   &tls.Config{RootCAs: roots},
+		TLSClientConfig:   &tls.Config{RootCAs: h.roots(t)},
 		ForceAttemptHTTP2: true,
 	}
 	t.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr, Timeout: time.Minute}
+}
+
+// roots holds h's CA and no other: who trusts them alone gets through TLS by
+// interception alone.
+func (h *heed) roots(t testing.TB) *x509.CertPool {
+	t.Helper()
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(heedCommand(t, nil, "ca", "export", "--state-dir", h.stateDir)) {
+		t.Fatal("heed ca export printed no certificate")
+	}
+	return roots
 }

@@ -7,12 +7,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/elazarl/goproxy"
+	"github.com/rs/zerolog"
 
 	"heed/internal/audit"
 	"heed/internal/origin"
@@ -202,4 +204,48 @@ func TestRequestWithoutADoor(t *testing.T) {
 	}
 	p.engine.ServeHTTP(nil, req)
 	t.Error("it was served")
+}
+
+// TestEngineHasNoWayOfItsOwn: goproxy forwards what no hook answered (http.go:22),
+// relays a CONNECT that no handler took (https.go:201), through the
+// environment's proxy if there is one, and serves what is in origin-form.
+func TestEngineHasNoWayOfItsOwn(t *testing.T) {
+	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+	reached := make(chan struct{}, 1)
+	o := newOrigin(t, func(http.ResponseWriter, *http.Request) { reached <- struct{}{} })
+	e := New(Config{}).engine
+	req, err := http.NewRequestWithContext(t.Context(), "GET", o+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Tr.RoundTrip(req); !errors.Is(err, errNotOurPath) {
+		t.Errorf("its transport: %v", err)
+	}
+	if _, err := e.ConnectDial("tcp", hostOf(o)); !errors.Is(err, errNotOurPath) {
+		t.Errorf("its dialer: %v", err)
+	}
+	w := httptest.NewRecorder()
+	e.NonproxyHandler.ServeHTTP(w, req)
+	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), errNotOurPath.Error()) {
+		t.Errorf("its handler: %d %s", w.Code, w.Body)
+	}
+	if len(reached) > 0 {
+		t.Error("an origin was reached")
+	}
+}
+
+// TestEngineIsHeardAtDebugAlone: goproxy writes warnings whatever it is told
+// (ctx.go:83), with what clients sent in them.
+func TestEngineIsHeardAtDebugAlone(t *testing.T) {
+	for level, heard := range map[zerolog.Level]bool{zerolog.InfoLevel: false, zerolog.DebugLevel: true} {
+		var log buffer
+		e := New(Config{Log: zerolog.New(&log).Level(level)}).engine
+		e.Logger.Printf("[%03d] WARN: %s", 1, "of a client\nlevel=error")
+		if (log.String() != "") != heard {
+			t.Errorf("at %v: %q", level, log.String())
+		}
+		if heard && (!strings.Contains(log.String(), `"message":"goproxy"`) || strings.Count(log.String(), "\n") != 1) {
+			t.Errorf("what a client sent is to be in a field: %q", log.String())
+		}
+	}
 }

@@ -109,7 +109,7 @@ func New(c Config) *Proxy {
 	if p.Transport != nil {
 		p.transport = p.Transport(base)
 	}
-	p.engine = p.newEngine(base)
+	p.engine = p.newEngine()
 	p.outer = p.newServer()
 	p.inside = p.newInside()
 	return p
@@ -153,10 +153,11 @@ func or[T comparable](v, otherwise T) T {
 
 // newEngine sets goproxy up so that nothing of its own can reach an origin:
 // our hook answers every request, and our CONNECT handler every tunnel.
-func (p *Proxy) newEngine(base *http.Transport) *goproxy.ProxyHttpServer {
+func (p *Proxy) newEngine() *goproxy.ProxyHttpServer {
 	e := goproxy.NewProxyHttpServer()
 	e.Logger = engineLog{p.Log}
-	e.Tr = base
+	// By its own transport goproxy asks where a hook gave no answer (http.go:22).
+	e.Tr = &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, errNotOurPath }}
 	// NewProxyHttpServer chains CONNECT through the environment's HTTPS_PROXY.
 	e.ConnectDial = func(string, string) (net.Conn, error) { return nil, errNotOurPath }
 	e.NonproxyHandler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestBodies sends bodies both ways, of which heed must hold but a little.
@@ -171,6 +172,15 @@ var bodyProperties = []property{
 	{name: "an answer that is cut before its length", not: originHTTP1, holds: func(r *trial) error {
 		return r.cut("Content-Length: 100\r\n\r\nhello")
 	}},
+	{name: "an upload that is cut before its length", not: clientHTTP1, holds: func(r *trial) error {
+		return r.cutUpload("Content-Length: 100\r\n\r\nhello")
+	}},
+	{name: "an upload that is cut in a chunk", not: clientHTTP1, holds: func(r *trial) error {
+		return r.cutUpload("Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n9\r\nwor")
+	}},
+	{name: "an upload that is cut between chunks", not: clientHTTP1, holds: func(r *trial) error {
+		return r.cutUpload("Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
+	}},
 	{name: "an answer whose origin gives up", holds: func(r *trial) error { // by RST_STREAM in HTTP/2
 		o := r.serve(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, "hello")
@@ -267,6 +277,32 @@ func (r *trial) trailers(body string) error {
 	}
 	if got := resp.Trailer; got.Get("X-Sum") != "42" || got.Get("X-Late") != "late" || got.Get("X-Never") != "" {
 		return fmt.Errorf("the client got the trailers %v", got)
+	}
+	return nil
+}
+
+// cutUpload has the client hang up within a body, and wants the origin to see
+// that it is not whole.
+func (r *trial) cutUpload(octets string) error {
+	ended := make(chan struct{})
+	o := r.serve(func(_ http.ResponseWriter, req *http.Request) {
+		defer close(ended)
+		if body, err := io.ReadAll(req.Body); err == nil {
+			r.faultf("the origin took %q for the whole", body)
+		}
+	})
+	c, err := r.dial(o)
+	if err != nil {
+		return err
+	}
+	head := strings.TrimSuffix(c.head("POST", "/"), "\r\n")
+	if err := c.writeAll(head + octets); err != nil {
+		return err
+	}
+	time.Sleep(20 * time.Millisecond) // let some of it arrive
+	c.Close()
+	if !r.wait(ended) {
+		return errors.New("the origin waits for the rest")
 	}
 	return nil
 }

@@ -47,6 +47,21 @@ var connectionProperties = []property{
 		}
 		return nil
 	}},
+	{name: "HTTP/2 is spoken where it is offered", not: func(w way) string {
+		if !w.overTLS() || w.origin != http2 {
+			return "it is agreed on inside TLS alone"
+		}
+		return ""
+	}, holds: func(r *trial) error {
+		// an origin that takes either, as most do
+		var proto atomic.Value
+		o := r.serve1(func(_ http.ResponseWriter, req *http.Request) { proto.Store(req.Proto) })
+		_, err := r.do("GET", o, "/", nil)
+		if got := proto.Load(); got != "HTTP/2.0" {
+			return mismatch(err, "the origin was spoken to in %v", got)
+		}
+		return err
+	}},
 	{name: "answers without a body keep both connections", not: octetsCount, holds: func(r *trial) error {
 		conns := &distinct{}
 		o := r.script(func(c *wire, m message) bool {

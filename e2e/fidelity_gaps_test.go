@@ -35,8 +35,4 @@ var notYet = []gap{
 	// net/http reads the request to its end before an answer in HTTP/1.1 begins.
 	{"both directions at once", []string{"plain,1.1-1.1", "secure,1.1-1.1", "secure,1.1-2", "tunnelled,1.1-1.1", "intercepted,1.1-1.1", "intercepted,1.1-2"}, "not asked for (EnableFullDuplex)"},
 	{"a large upload while the answer has begun", []string{"plain,1.1-1.1", "secure,1.1-1.1", "secure,1.1-2", "tunnelled,1.1-1.1", "intercepted,1.1-1.1", "intercepted,1.1-2"}, "not asked for (EnableFullDuplex)"},
-
-	// goproxy closes both directions of a WebSocket when one has ended.
-	{"the client's end of TCP is passed on alone", nil, "goproxy ends both"},
-	{"the origin's end of TCP is passed on alone", nil, "goproxy ends both"},
 }

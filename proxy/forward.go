@@ -188,6 +188,10 @@ func (p *Proxy) incoming(x *exchange, resp *http.Response) {
 	x.w.forwarded = true
 	if upgraded {
 		resp.Header["Connection"], resp.Header["Upgrade"] = []string{"Upgrade"}, []string{"websocket"}
+		if origin, ok := resp.Body.(io.ReadWriteCloser); ok {
+			x.w.upgrade = newUpgrade(origin, p.Timeouts.Idle)
+			resp.Body = &upgradedOrigin{x.w.upgrade, x.w}
+		}
 		return
 	}
 	resp.Body = &originBody{ReadCloser: resp.Body, w: x.w}

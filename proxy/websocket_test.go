@@ -71,6 +71,7 @@ func TestWebSocketBothWays(t *testing.T) {
 			if _, _, err := conn.Read(ctx); err == nil || ctx.Err() != nil {
 				t.Errorf("the origin hung up, and the client's connection is still open: %v", err)
 			}
+			_ = conn.CloseNow()
 			if e := r.entryOf(t, c.as); e.Verdict != audit.Forwarded || e.Status != 101 || e.BytesIn < 20_000 || e.BytesOut < 20_000 {
 				t.Errorf("recorded as %+v", e)
 			}
@@ -136,6 +137,7 @@ func TestWebSocketEndsWithEitherSide(t *testing.T) {
 	if _, err := w.r.ReadByte(); err != io.EOF {
 		t.Errorf("the origin hung up, and the client read %v", err)
 	}
+	_ = w.Close()
 	w = open()
 	_ = w.Close()
 	select {
@@ -144,4 +146,71 @@ func TestWebSocketEndsWithEitherSide(t *testing.T) {
 		t.Error("the client went away, and the origin never learned of it")
 	}
 	eventually(t, "no connection is left", func() bool { return r.proxy.Tunnels() == 0 })
+}
+
+// TestWebSocketGoesOnInOneDirection: goproxy ends both when one has ended
+// (websocket.go:94).
+func TestWebSocketGoesOnInOneDirection(t *testing.T) {
+	for _, first := range []string{"client", "origin"} {
+		t.Run(first+" first", func(t *testing.T) {
+			passed, ended := make(chan struct{}), make(chan struct{})
+			play := func(name string, c net.Conn, br io.Reader) {
+				if name == first {
+					_, _ = io.WriteString(c, "one")
+					_ = closeWrite(c)
+				}
+				got, err := io.ReadAll(br)
+				if want := map[bool]string{true: "two", false: "one"}[name == first]; err != nil || string(got) != want {
+					t.Errorf("the %s got %q, %v; want %q", name, got, err, want)
+				}
+				if name != first {
+					time.Sleep(10 * time.Millisecond) // goproxy would have ended both by now
+					_, _ = io.WriteString(c, "two")
+				}
+			}
+			host, _ := script(t, func(c net.Conn) {
+				defer close(ended)
+				_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+				<-passed
+				play("origin", c, c)
+			})
+			r := start(t)
+			w := r.dial(t)
+			if a := w.send(t, "GET http://"+host+"/ HTTP/1.1\r\nHost: "+host+"\r\n"+handshake); a.StatusCode != 101 {
+				t.Fatalf("%s", a.Status)
+			}
+			close(passed)
+			play("client", w.Conn, w.r)
+			_ = w.Close()
+			<-ended
+			eventually(t, "no connection is left", func() bool { return r.proxy.Tunnels() == 0 })
+		})
+	}
+}
+
+// TestWebSocketOfWhichHalfIsLeftIsNotKeptForEver: an end may be all there is to
+// hear of a peer that is gone.
+func TestWebSocketOfWhichHalfIsLeftIsNotKeptForEver(t *testing.T) {
+	for _, first := range []string{"client", "origin"} {
+		t.Run(first+" first", func(t *testing.T) {
+			release := make(chan struct{})
+			host, _ := script(t, func(c net.Conn) {
+				_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+				if first == "origin" {
+					_ = closeWrite(c)
+				}
+				<-release
+			})
+			defer close(release)
+			r := start(t, func(c *Config) { c.Timeouts.Idle = 50 * time.Millisecond })
+			w := r.dial(t)
+			if a := w.send(t, "GET http://"+host+"/ HTTP/1.1\r\nHost: "+host+"\r\n"+handshake); a.StatusCode != 101 {
+				t.Fatalf("%s", a.Status)
+			}
+			if first == "client" {
+				_ = closeWrite(w.Conn)
+			}
+			eventually(t, "no connection is left", func() bool { return r.proxy.Tunnels() == 0 })
+		})
+	}
 }

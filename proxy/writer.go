@@ -29,6 +29,7 @@ type responseWriter struct {
 	stream    bool     // its length is unknown: each read is passed on at once
 	cut       error    // why the origin's answer broke off
 	conn      *rawConn // set by Hijack
+	upgrade   *upgrade // what the connection becomes behind a 101
 
 	sending     sync.Mutex // a timer may flush the header
 	interim     sync.Mutex // 1xx answers come on other goroutines than the final one
@@ -174,6 +175,9 @@ func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if n := rw.Reader.Buffered(); w.connect && n > 0 {
 		early, _ := rw.Reader.Peek(n)
 		w.conn.early = bytes.Clone(early)
+	}
+	if w.upgrade != nil {
+		return &upgradedClient{w.conn, w.upgrade}, rw, nil
 	}
 	return w.conn, rw, nil
 }

@@ -133,9 +133,13 @@ type trial struct {
 	faults []error // what the origin saw of it, which has goroutines of its own
 }
 
-// patience is how long a trial may take, and hurry how long one of a property
-// that heed does not have.
-const patience, hurry = 20 * time.Second, time.Second
+// patience is how long a trial may take: of a heed with the race detector, which
+// is several times as slow, longer. hurry is for a property that heed does not
+// have.
+var (
+	patience = map[bool]time.Duration{false: 30 * time.Second, true: 2 * time.Minute}[os.Getenv("HEED_E2E_RACE") == "1"]
+	hurry    = time.Second
+)
 
 // faultf notes what does not hold; it may be called on any goroutine.
 func (r *trial) faultf(format string, args ...any) {

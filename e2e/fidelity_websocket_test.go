@@ -84,6 +84,7 @@ var webSocketProperties = []property{
 		return nil
 	}},
 	{name: "ping and pong both ways", not: upgrades, holds: func(r *trial) error {
+		pinged := make(chan struct{})
 		c, err := r.webSocket(websocket.CompressionDisabled, func(r *trial, c *websocket.Conn) {
 			ctx := c.CloseRead(r.ctx)
 			for range 3 {
@@ -91,6 +92,7 @@ var webSocketProperties = []property{
 					r.faultf("the origin's ping: %w", err)
 				}
 			}
+			close(pinged)
 			<-ctx.Done()
 		})
 		if err != nil {
@@ -101,6 +103,9 @@ var webSocketProperties = []property{
 			if err := c.Ping(ctx); err != nil {
 				return fmt.Errorf("the client's ping: %w", err)
 			}
+		}
+		if !r.wait(pinged) {
+			return errors.New("the origin's pings are not answered")
 		}
 		return c.Close(websocket.StatusNormalClosure, "")
 	}},

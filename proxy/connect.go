@@ -101,6 +101,11 @@ func (p *Proxy) admit(x *exchange) (Mode, error) {
 func (p *Proxy) accept(x *exchange, t *tunnel) {
 	client := x.w.conn
 	var upstream net.Conn
+	defer func() {
+		if upstream != nil && !x.left {
+			_ = upstream.Close()
+		}
+	}()
 	if t.mode == Tunnel && t.origin.Scheme == "https" {
 		var err error
 		if upstream, err = p.Dial(x.in.Context(), "tcp", t.origin.Addr()); err != nil {
@@ -108,7 +113,6 @@ func (p *Proxy) accept(x *exchange, t *tunnel) {
 			p.reject(client, p.failed(x, err))
 			return
 		}
-		defer func() { _ = upstream.Close() }()
 	}
 	x.entry.Verdict, x.entry.Status = audit.Answered, http.StatusOK
 	_ = client.SetDeadline(time.Now().Add(p.Timeouts.TLSHandshake))
@@ -128,9 +132,7 @@ func (p *Proxy) accept(x *exchange, t *tunnel) {
 	case t.mode == Intercept || t.origin.Host == Host:
 		p.intercept(x, client, t)
 	case upstream != nil:
-		_ = client.SetDeadline(time.Time{})
-		x.entry.Verdict = audit.Forwarded
-		p.relay(client, upstream)
+		p.relay(x, upstream)
 	default: // the 200 is sent, so that the log alone can say why
 		x.err = &problem{kind: kindTLSDenied, cause: errors.New("TLS in a tunnel to port 80, of which plain HTTP was expected")}
 		_ = p.deny(x).Body.Close()

@@ -29,6 +29,7 @@ type exchange struct {
 	body   *countedBody
 	entry  *audit.Entry
 	reused atomic.Bool // the request went out on a connection that was kept
+	left   bool        // the exchange goes on by itself, and records itself (tunnel.go:relay)
 	err    error       // why no decision could be made, or the request could not be served
 }
 
@@ -53,7 +54,11 @@ func (p *Proxy) serveExchange(w http.ResponseWriter, r *http.Request) {
 	c := connOf(r)
 	c.head.close()
 	x := p.newExchange(c, w, r)
-	defer p.record(x)
+	defer func() {
+		if !x.left {
+			p.record(x)
+		}
+	}()
 	defer p.recoverExchange(x)
 
 	if x.err = p.readTarget(x); x.err != nil {

@@ -1,63 +1,74 @@
 package proxy
 
 import (
-	"errors"
 	"io"
 	"net"
-	"os"
-	"sync/atomic"
+	"runtime/debug"
 	"time"
+
+	"heed/internal/audit"
+	"heed/internal/relay"
 )
 
 // quietFor is how many idle times an unread tunnel may be quiet. What is in it
 // may be a connection that its ends keep for later, as browsers do.
 const quietFor = 5
 
-// relay copies both directions of an unread tunnel until both have ended, or
-// nothing moved in either for the idle time.
-func (p *Proxy) relay(client, upstream net.Conn) {
-	var moved atomic.Int64 // when something last did, in either direction; Unix nanoseconds
-	moved.Store(time.Now().UnixNano())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		p.copyHalf(upstream, client, &moved)
-	}()
-	p.copyHalf(client, upstream, &moved)
-	<-done
-	_ = client.Close()
-	_ = upstream.Close()
+// relay carries both directions of an unread tunnel until both have ended, or
+// nothing moved in either for quietFor idle times, or one end took nothing for
+// the idle time. It returns at once: the goroutine that net/http has for the
+// client holds buffers of 12 KiB and a deep stack, and an open tunnel should
+// cost next to nothing. From here on the exchange belongs to the tunnel, and is
+// recorded when that ends.
+func (p *Proxy) relay(x *exchange, upstream net.Conn) {
+	x.entry.Verdict = audit.Forwarded
+	client := x.w.conn
+	if err := p.sendEarly(client, upstream); err != nil {
+		_ = client.Close()
+		return
+	}
+	x.left = true
+	x.in, x.body.ReadCloser, x.w.ResponseWriter, x.w.in = nil, nil, nil, nil
+	p.work.enter() // before the caller leaves: Shutdown waits for the record
+	limits := relay.Limits{Stalled: p.Timeouts.Idle, Quiet: quietFor}
+	relay.Start(lowest(client.Conn), upstream, limits, func(received, sent int64) {
+		client.received.Add(received)
+		client.sent.Add(sent)
+		p.endTunnel(x)
+	})
 }
 
-// copyHalf copies one direction and passes its end on. Any other end closes
-// both connections, so that the other direction does not wait for ever.
-func (p *Proxy) copyHalf(dst, src net.Conn, moved *atomic.Int64) {
-	buf := buffers.Get().(*[32 << 10]byte)
-	defer buffers.Put(buf)
-	quiet := p.Timeouts.Idle * quietFor
-	for {
-		_ = src.SetReadDeadline(time.Unix(0, moved.Load()).Add(quiet))
-		n, err := src.Read(buf[:])
-		if n > 0 {
-			moved.Store(time.Now().UnixNano())
-			_ = dst.SetWriteDeadline(time.Now().Add(p.Timeouts.Idle))
-			if _, writeErr := dst.Write(buf[:n]); writeErr != nil {
-				break
-			}
-			moved.Store(time.Now().UnixNano())
+// sendEarly gives the origin what was read of the client's already.
+func (p *Proxy) sendEarly(client *rawConn, upstream net.Conn) error {
+	_ = upstream.SetDeadline(time.Now().Add(p.Timeouts.Idle))
+	n, err := upstream.Write(client.early)
+	client.received.Add(int64(n))
+	client.early = nil
+	_ = upstream.SetDeadline(time.Time{})
+	_ = client.SetDeadline(time.Time{})
+	return err
+}
+
+// endTunnel records a tunnel that has ended. Nobody above recovers from a
+// panic here, and others are not to end with it.
+func (p *Proxy) endTunnel(x *exchange) {
+	defer p.work.leave()
+	defer func() {
+		if cause := recover(); cause != nil {
+			p.Log.Error().Str("id", x.entry.ID).Str("panic", sprintf("%v", []any{cause})).Bytes("stack", debug.Stack()).Msg("recording a tunnel panicked")
 		}
-		if errors.Is(err, os.ErrDeadlineExceeded) && time.Since(time.Unix(0, moved.Load())) < quiet {
-			continue // the other direction moved meanwhile
-		}
-		if errors.Is(err, io.EOF) && closeWrite(dst) == nil {
-			return
-		}
-		if err != nil {
-			break
-		}
+	}()
+	defer p.record(x)
+	_ = x.w.conn.Close()
+}
+
+// lowest is the client's connection without what heed has put around it to
+// look at it. Where the client speaks TLS with heed itself, that stays.
+func lowest(c net.Conn) net.Conn {
+	if either, ok := c.(*eitherConn); ok {
+		return either.spoken()
 	}
-	_ = dst.Close()
-	_ = src.Close()
+	return c
 }
 
 // lingerTime and lingerOctets bound what is read of a request that has been

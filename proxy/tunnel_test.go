@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -154,4 +155,66 @@ func TestTunnelEndsWithEitherSide(t *testing.T) {
 	_ = w.Close()
 	<-ended
 	eventually(t, "no tunnel is left", func() bool { return r.proxy.Tunnels() == 0 })
+}
+
+// TestIdleTunnelIsSmall: a crawl keeps thousands of them. The clients' and the
+// origin's ends, which are in this process, are counted with it.
+func TestIdleTunnelIsSmall(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector has memory of its own for each goroutine")
+	}
+	const tunnels, bound = 400, 10 << 10
+	r := start(t, modeIs(Tunnel))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	keep := make([]net.Conn, 0, 2*tunnels+2)
+	open := func() {
+		client, err := net.Dial("tcp", r.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keep = append(keep, client)
+		to := l.Addr().String()
+		_, _ = io.WriteString(client, "CONNECT "+to+" HTTP/1.1\r\nHost: "+to+"\r\n\r\n")
+		if _, err := readHeader(client); err != nil {
+			t.Fatal(err)
+		}
+		origin, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		keep = append(keep, origin)
+		for _, ends := range [][2]net.Conn{{client, origin}, {origin, client}} { // it is relayed when both have come
+			b := [1]byte{tlsHandshake}
+			if _, err := ends[0].Write(b[:]); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(ends[1], b[:]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	open() // what is made once
+	before := held()
+	for range tunnels {
+		open()
+	}
+	if each := (held() - before) / tunnels; each > bound {
+		t.Errorf("an idle tunnel takes %d octets, want %d at most", each, bound)
+	}
+	for _, c := range keep {
+		_ = c.Close()
+	}
+}
+
+// held is the memory in use, in heap and stacks, after a collection.
+func held() int64 {
+	runtime.GC()
+	runtime.GC() // what pools held
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
 }

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package relay
+
+func (h *half) copy() error { return h.copyBuffered() }

@@ -44,6 +44,11 @@ type tunnel struct {
 	origin origin.Origin
 	client netip.Addr
 	mode   Mode
+
+	// Of the client's TLS, whose goroutine alone touches these.
+	seen   bool      // a certificate was sent
+	shaken time.Time // when the handshake was over
+	used   bool      // something came after it, or it ended
 }
 
 // tlsHandshake is the first octet of what a TLS client sends: the content type
@@ -113,6 +118,9 @@ func (p *Proxy) accept(x *exchange, t *tunnel) {
 			p.reject(client, p.failed(x, err))
 			return
 		}
+	}
+	if t.origin.Scheme == "https" && (t.mode == Intercept || t.origin.Host == Host) {
+		p.leafAhead(t.origin.Host)
 	}
 	x.entry.Verdict, x.entry.Status = audit.Answered, http.StatusOK
 	_ = client.SetDeadline(time.Now().Add(p.Timeouts.TLSHandshake))

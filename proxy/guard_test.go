@@ -206,6 +206,8 @@ func TestRequestWithoutADoor(t *testing.T) {
 	t.Error("it was served")
 }
 
+func (noLeaves) Kept(string) bool { return false }
+
 // TestEngineHasNoWayOfItsOwn: goproxy forwards what no hook answered (http.go:22),
 // relays a CONNECT that no handler took (https.go:201), through the
 // environment's proxy if there is one, and serves what is in origin-form.

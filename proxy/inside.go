@@ -28,9 +28,32 @@ func (p *Proxy) newInside() inside {
 			GetCertificate: p.leaf,
 		},
 	}
+	in.tls.WrapSession, in.tls.UnwrapSession = sessionsOf(in.tls)
 	in.server.DisableGeneralOptionsHandler = true // OPTIONS * is the origin's to answer
 	in.server.TLSConfig = in.tls.Clone()          // by its NextProtos Serve knows that it is to speak HTTP/2
 	return in
+}
+
+// sessionsOf returns what makes tickets of sessions and sessions of tickets,
+// with crypto/tls's own keys, of which there is a new one each day and none
+// older than a week. A session is resumed under the name alone that it was made
+// for: crypto/tls would take any, and RFC 6066 §3 forbids that.
+func sessionsOf(c *tls.Config) (
+	wrap func(tls.ConnectionState, *tls.SessionState) ([]byte, error),
+	unwrap func([]byte, tls.ConnectionState) (*tls.SessionState, error),
+) {
+	wrap = func(state tls.ConnectionState, s *tls.SessionState) ([]byte, error) {
+		s.Extra = append(s.Extra, []byte(state.ServerName))
+		return c.EncryptTicket(state, s)
+	}
+	unwrap = func(ticket []byte, state tls.ConnectionState) (*tls.SessionState, error) {
+		s, err := c.DecryptTicket(ticket, state)
+		if err != nil || s == nil || len(s.Extra) != 1 || string(s.Extra[0]) != state.ServerName {
+			return nil, err // a whole handshake, then
+		}
+		return s, nil
+	}
+	return wrap, unwrap
 }
 
 // serve returns when the server has been shut down.

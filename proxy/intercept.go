@@ -3,7 +3,6 @@ package proxy
 import (
 	"crypto/tls"
 	"fmt"
-	"strings"
 	"time"
 
 	"heed/internal/origin"
@@ -18,10 +17,11 @@ func (p *Proxy) intercept(x *exchange, client *rawConn, t *tunnel) {
 	secure := tls.Server(below, p.inside.tls)
 	if err := secure.HandshakeContext(x.in.Context()); err != nil {
 		x.entry.Err = "TLS with the client: " + err.Error()
-		p.refused(t.origin, err)
+		p.tlsFailed(t.origin, tlsFailure(err, t.seen), err)
 		_ = client.Close()
 		return
 	}
+	t.shaken = time.Now()
 	_ = client.SetDeadline(time.Time{})
 	state := secure.ConnectionState()
 	if state.NegotiatedProtocol == "h2" {
@@ -31,31 +31,24 @@ func (p *Proxy) intercept(x *exchange, client *rawConn, t *tunnel) {
 	p.inside.feed.deliver(&secureConn{&clientConn{Conn: secure, proxy: p, tunnel: t}, state})
 }
 
-// refused reports a handshake that failed. One cause matters to people: a
-// client that does not trust heed's CA.
-func (p *Proxy) refused(o origin.Origin, err error) {
-	if !strings.Contains(err.Error(), "remote error: tls:") || !strings.Contains(err.Error(), "certificate") {
-		p.Log.Debug().Err(err).Stringer("origin", o).Msg("TLS handshake with a client failed")
-		return
-	}
-	p.Log.Warn().Err(err).Stringer("origin", o).
-		Str("hint", "the client does not trust heed's CA: see `heed env`, `heed ca export`, or http://"+Host+"/").
-		Msg("client refused heed's certificate")
-}
-
 // leaf returns the certificate for the host that the client believes it talks
 // to. When that is not the CONNECT's host, the requests inside are refused:
 // the handshake succeeds so that the client can be told why.
 func (p *Proxy) leaf(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	name := hello.ServerName
-	if name == "" {
-		c, ok := hello.Conn.(*clientConn)
-		if !ok {
-			return nil, errNotOurPath
-		}
-		name = c.tunnel.origin.Host
+	c, ok := hello.Conn.(*clientConn)
+	if !ok {
+		return nil, errNotOurPath
 	}
-	return p.Leaves.Certificate(name)
+	t, name := c.tunnel, hello.ServerName
+	if t.checkServerName(name) == nil && t.origin.Host != Host {
+		p.robotsAhead(t.origin)
+	}
+	if name == "" {
+		name = t.origin.Host
+	}
+	leaf, err := p.Leaves.Certificate(name)
+	t.seen = err == nil
+	return leaf, err
 }
 
 // checkServerName refuses a TLS connection whose SNI is not the CONNECT's

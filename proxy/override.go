@@ -22,6 +22,11 @@ func (p *Proxy) overridden(o origin.Origin, e *audit.Entry, target string) bool 
 	return true
 }
 
+// operatorDecides tells whether an override decides for an origin now.
+func (p *Proxy) operatorDecides(o origin.Origin) bool {
+	return p.Overrides != nil && p.Overrides.Find(o, time.Now()) != nil
+}
+
 // overrideTold is an override as it is told. The texts are the operator's.
 type overrideTold struct {
 	For       string `json:"for"`            // origin or hosts

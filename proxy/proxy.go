@@ -32,9 +32,12 @@ type Policies interface {
 	Snapshot(ctx context.Context, o origin.Origin) (policy.Snapshot, error)
 }
 
-// Leaves makes the certificates that heed shows to clients it intercepts.
+// Leaves makes the certificates that heed shows to clients it intercepts. Kept
+// tells whether the one for a host is made already. It must be safe for
+// concurrent use.
 type Leaves interface {
 	Certificate(host string) (*tls.Certificate, error)
+	Kept(host string) bool
 }
 
 // Dialer opens a connection to an address that was checked.
@@ -70,6 +73,10 @@ type Config struct {
 	Record  func(*audit.Entry) // sees every exchange once, when it ended, and does not keep the entry; nil: nobody
 	Log     zerolog.Logger     // for what is not an exchange
 
+	// TLSFailed is told why TLS with a client came to nothing, as one of a few
+	// words (refusal.go); nil: nobody is.
+	TLSFailed func(failure string)
+
 	Wait     time.Duration // patience for a robots.txt not yet known; default 10 s
 	Timeouts Timeouts
 	Limits   Limits
@@ -99,6 +106,7 @@ type Proxy struct {
 	inside    inside
 	raw       tracker // hijacked connections, which no http.Server ends
 	work      work
+	ahead     ahead
 }
 
 // New returns a Proxy. It does no I/O; Serve does.
@@ -130,6 +138,9 @@ func withDefaults(c Config) Config {
 	}
 	if c.Record == nil {
 		c.Record = func(*audit.Entry) {}
+	}
+	if c.TLSFailed == nil {
+		c.TLSFailed = func(string) {}
 	}
 	c.Name = or(c.Name, "heed")
 	c.Via = or(c.Via, c.Name+"-"+xid.New().String()[12:])

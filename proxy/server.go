@@ -22,12 +22,18 @@ func (p *Proxy) newServer() *http.Server {
 	return &http.Server{
 		Handler:           http.HandlerFunc(p.serveExchange),
 		ConnContext:       withConn,
-		ConnState:         followHead,
+		ConnState:         p.followConn,
 		ReadHeaderTimeout: p.Timeouts.ClientHeader,
 		IdleTimeout:       p.Timeouts.Idle,
 		MaxHeaderBytes:    p.Limits.Header,
 		ErrorLog:          log.New(serverLog{p.Log}, "", 0),
 	}
+}
+
+// followConn sees what becomes of a connection.
+func (p *Proxy) followConn(c net.Conn, s http.ConnState) {
+	followHead(c, s)
+	p.followLeave(c, s)
 }
 
 // Serve takes clients from l until Shutdown is called, and then returns nil;
@@ -67,6 +73,7 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 	_ = p.inside.server.Close()
 	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
+	p.ahead.end()
 	_ = p.work.wait(settled) // exchanges that were cut off notice it
 	if t, ok := p.transport.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()

@@ -119,7 +119,9 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 		a.socket = listenControl(ctx, Socket(c.StateDir), o.Log)
 		a.control = controlServer(cache{a.store, a.fetcher.Forget})
 	}
-	a.proxy = proxy.New(proxyConfig(c, o.Version, via, a, dialer, roots, recent, recorder(o, m)))
+	serving := proxyConfig(c, o.Version, via, a, dialer, roots, recent, recorder(o, m))
+	serving.TLSFailed = m.ClientTLS
+	a.proxy = proxy.New(serving)
 	a.admin = &http.Server{
 		Handler:           admin.New(admin.Config{Metrics: m.Handler(), Version: o.Version, Ready: a.ready, Degraded: degraded(a.store, o.Lines)}),
 		ReadHeaderTimeout: time.Duration(c.Timeouts.ClientHeader),

@@ -95,6 +95,13 @@ func (i *Issuer) Certificate(host string) (*tls.Certificate, error) {
 	return v.(*tls.Certificate), nil
 }
 
+// Kept reports whether Certificate would return at once, for a host as package
+// origin writes it.
+func (i *Issuer) Kept(host string) bool {
+	_, ok := i.kept(host)
+	return ok
+}
+
 // kept returns the leaf of a canonical host while it need not be renewed.
 func (i *Issuer) kept(host string) (*tls.Certificate, bool) {
 	leaf, ok := i.leaves.Get(host)

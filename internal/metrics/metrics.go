@@ -28,6 +28,7 @@ type Metrics struct {
 	received   prometheus.Counter       // octets
 	sent       prometheus.Counter       // octets
 	overrides  *prometheus.CounterVec   // action
+	clientTLS  *prometheus.CounterVec   // reason
 
 	fetches       *prometheus.CounterVec // access
 	fetchRequests prometheus.Counter
@@ -62,6 +63,7 @@ func New(version string, g Gauges) *Metrics {
 		received:      counter("exchange_received_bytes_total", "Body octets received from clients."),
 		sent:          counter("exchange_sent_bytes_total", "Body octets sent to clients."),
 		overrides:     counters("overrides_used_total", "Exchanges that the operator's word decided in place of a robots.txt.", "action"),
+		clientTLS:     counters("client_tls_failures_total", "TLS with clients, inside a CONNECT, that came to nothing, by reason.", "reason"),
 		fetches:       counters("robots_fetches_total", "Fetches of a robots.txt, by access result (RFC 9309 section 2.3.1).", "access"),
 		fetchRequests: counter("robots_fetch_requests_total", "Requests sent for a robots.txt, redirects and retries included."),
 		fetchDuration: histogram("robots_fetch_duration_seconds", "Time that a fetch of a robots.txt took."),
@@ -76,7 +78,7 @@ func New(version string, g Gauges) *Metrics {
 	})
 	build.Set(1)
 	m.registry.MustRegister(build,
-		m.exchanges, m.duration, m.robotsWait, m.received, m.sent, m.overrides,
+		m.exchanges, m.duration, m.robotsWait, m.received, m.sent, m.overrides, m.clientTLS,
 		m.fetches, m.fetchRequests, m.fetchDuration, m.confirmed, m.ahead, m.joined, m.evicted,
 		gauge("tunnels_open", "Connections taken over by CONNECT or a WebSocket.", func() float64 { return float64(g.Tunnels()) }),
 		gauge("robots_origins", "Origins whose robots.txt is remembered.", func() float64 { return float64(g.RobotsOrigins()) }),
@@ -125,6 +127,10 @@ func (m *Metrics) Exchange(e *audit.Entry) {
 	}
 	m.sent.Add(float64(e.BytesOut))
 }
+
+// ClientTLS counts TLS with a client that came to nothing. The reasons are the
+// few of proxy.Config.TLSFailed.
+func (m *Metrics) ClientTLS(reason string) { m.clientTLS.WithLabelValues(reason).Inc() }
 
 // Fetches returns an observer that counts what a fetch.Fetcher does.
 func (m *Metrics) Fetches() fetch.Observer {

@@ -1,0 +1,116 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"heed/internal/origin"
+)
+
+// What became of the TLS of a client that got nowhere, in the log and in
+// heed_client_tls_failures_total. There are no other values.
+const (
+	tlsRefused  = "refused"  // the client says that it does not accept heed's certificate
+	tlsLeft     = "left"     // the client went away when it had seen it, without a word
+	tlsAlert    = "alert"    // the client ended the handshake for another reason
+	tlsTimeout  = "timeout"  // the handshake was not over in time
+	tlsClosed   = "closed"   // the client went away before it had seen a certificate, or heed ended
+	tlsProtocol = "protocol" // what the client sent cannot be read, or nothing in it suits
+)
+
+// trustHint is what to do where a client does not trust heed.
+const trustHint = "let the client trust heed's CA: see `heed env`, `heed ca export`, or http://" + Host +
+	"/. A client that pins certificates needs its host in https.exceptions with mode tunnel"
+
+// certificateAlerts are what a client says of a certificate that it does not
+// accept (RFC 8446 §6.2), as crypto/tls words them.
+var certificateAlerts = []string{
+	"bad certificate", "unsupported certificate", "revoked certificate", "expired certificate",
+	"unknown certificate", "unknown certificate authority",
+}
+
+// tlsFailure says why TLS with a client came to nothing. Seen is whether the
+// client had been sent a certificate.
+func tlsFailure(err error, seen bool) string {
+	var op *net.OpError
+	gone := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	switch {
+	case errors.As(err, &op) && op.Op == "remote error":
+		text := strings.TrimPrefix(op.Err.Error(), "tls: ")
+		for _, alert := range certificateAlerts {
+			if text == alert {
+				return tlsRefused
+			}
+		}
+		if seen && text == "user canceled" {
+			return tlsLeft
+		}
+		return tlsAlert
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		return tlsTimeout
+	case gone && seen:
+		return tlsLeft
+	case gone, errors.Is(err, net.ErrClosed): // which is heed's own doing, at its end
+		return tlsClosed
+	default:
+		return tlsProtocol
+	}
+}
+
+// tlsFailed counts TLS that came to nothing, and says what matters to people:
+// that a client does not trust heed's CA.
+func (p *Proxy) tlsFailed(o origin.Origin, failure string, err error) {
+	p.TLSFailed(failure)
+	line := p.Log.Debug()
+	say := "TLS with a client failed"
+	switch failure {
+	case tlsRefused:
+		line, say = p.Log.Warn().Str("hint", trustHint), "client refused heed's certificate"
+	case tlsLeft:
+		line, say = p.Log.Warn().Str("hint", trustHint), "client went away when it had seen heed's certificate: perhaps it does not trust it"
+	}
+	line.Err(err).Stringer("origin", o).Str("failure", failure).Msg(say)
+}
+
+// leaveTime is how soon after a handshake a client goes away that does not
+// like the certificate. Node and GnuTLS look at it only then, and say nothing.
+// Browsers open connections that they do not use, and keep them for longer.
+const leaveTime = time.Second
+
+// followLeave watches for a client that leaves after the handshake and before
+// its first request. A client that resumes a session has accepted heed before.
+func (p *Proxy) followLeave(c net.Conn, s http.ConnState) {
+	var secure *tls.Conn
+	var t *tunnel
+	switch c := c.(type) {
+	case *secureConn:
+		secure, _ = c.Conn.(*tls.Conn)
+		t = c.tunnel
+	case *tls.Conn: // HTTP/2
+		if below, ok := c.NetConn().(*clientConn); ok {
+			secure, t = c, below.tunnel
+		}
+	}
+	if secure == nil || t.used || s == http.StateNew {
+		return
+	}
+	t.used = true // whatever it is, it is looked at once
+	if s != http.StateClosed || secure.ConnectionState().DidResume || time.Since(t.shaken) > leaveTime {
+		return
+	}
+	_ = secure.SetReadDeadline(time.Unix(1, 0))
+	_, err := secure.Read(make([]byte, 1)) // what ended it is remembered
+	failure := tlsFailure(err, true)
+	if failure == tlsRefused || failure == tlsLeft {
+		p.tlsFailed(t.origin, failure, err)
+	}
+}

@@ -106,6 +106,8 @@ func reset(c net.Conn) {
 		switch below := c.(type) {
 		case *clientConn:
 			c = below.Conn
+		case *alertConn:
+			c = below.Conn
 		case *rawConn:
 			c = below.Conn
 		case *eitherConn:

@@ -12,16 +12,20 @@ import (
 // what is inside to the server. The handshake is made here, and not by the
 // server, so that a client that does not trust heed is known by its origin.
 func (p *Proxy) intercept(x *exchange, client *rawConn, t *tunnel) {
-	below := &clientConn{Conn: client, proxy: p, tunnel: t}
+	heard := &alertConn{rawConn: client}
+	below := &clientConn{Conn: heard, proxy: p, tunnel: t}
 	below.head.close() // it is TLS: there is no request to look after
 	secure := tls.Server(below, p.inside.tls)
 	if err := secure.HandshakeContext(x.in.Context()); err != nil {
+		if alert := heard.alert(); alert != nil {
+			err = alert
+		}
 		x.entry.Err = "TLS with the client: " + err.Error()
 		p.tlsFailed(t.origin, tlsFailure(err, t.seen), err)
 		_ = client.Close()
 		return
 	}
-	t.shaken = time.Now()
+	t.shaken, heard.over = time.Now(), true
 	_ = client.SetDeadline(time.Time{})
 	state := secure.ConnectionState()
 	if state.NegotiatedProtocol == "h2" {

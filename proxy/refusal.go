@@ -114,3 +114,35 @@ func (p *Proxy) followLeave(c net.Conn, s http.ConnState) {
 		p.tlsFailed(t.origin, failure, err)
 	}
 }
+
+// alertConn remembers the end of what a client sent in its handshake. OpenSSL,
+// and with it curl and Python, refuses a certificate of TLS 1.3 by an alert in
+// plain text, where crypto/tls expects all to be encrypted and finds nothing
+// but a bad record.
+type alertConn struct {
+	*rawConn
+	over bool // the handshake is; only its goroutine touches this before, and none after
+	last [alertRecord]byte
+}
+
+// alertRecord is the length of an alert in plain text (RFC 8446 §5.1, §6):
+// type, version, length, level, description.
+const alertRecord = 7
+
+func (c *alertConn) Read(b []byte) (int, error) {
+	n, err := c.rawConn.Read(b)
+	if !c.over {
+		kept := copy(c.last[:], c.last[min(n, alertRecord):])
+		copy(c.last[kept:], b[max(0, n-alertRecord):n])
+	}
+	return n, err
+}
+
+// alert is what the client said last, in the words of crypto/tls, if that was
+// an alert in plain text.
+func (c *alertConn) alert() error {
+	if c.last[0] != 0x15 || c.last[1] != 3 || c.last[3] != 0 || c.last[4] != 2 {
+		return nil
+	}
+	return &net.OpError{Op: "remote error", Err: tls.AlertError(c.last[6])}
+}

@@ -64,6 +64,12 @@ func TestClientsThatDoNotTrustHeed(t *testing.T) {
 	}{
 		{"an alert in the handshake: Go, OpenSSL, Java", distrust(), tlsRefused, true},
 		{"the same, of a client that offers HTTP/2", distrust("h2", "http/1.1"), tlsRefused, true},
+		{"an alert in plain text, where all should be encrypted: OpenSSL", func(_ *rig, c net.Conn) {
+			_ = tls.Client(c, &tls.Config{ServerName: "a.example", InsecureSkipVerify: true, VerifyConnection: func(tls.ConnectionState) error {
+				_, _ = io.WriteString(c, "\x14\x03\x03\x00\x01\x01\x15\x03\x03\x00\x02\x02\x30")
+				return c.Close()
+			}}).Handshake()
+		}, tlsRefused, true},
 		{"it looks at the certificate when the handshake is over, and says goodbye: GnuTLS", after(closes), tlsLeft, true},
 		{"the same with HTTP/2", after(closes, "h2"), tlsLeft, true},
 		{"it only closes: Node", after(cuts, "http/1.1"), tlsLeft, true},
@@ -177,5 +183,32 @@ func TestFailuresOfTLSHaveWords(t *testing.T) {
 		if got := tlsFailure(tt.err, tt.seen); got != tt.want {
 			t.Errorf("%v (%s): %q, want %q", tt.err, tt.why, got, tt.want)
 		}
+	}
+}
+
+// TestAlertIsFoundHoweverItIsCut: reads end anywhere.
+func TestAlertIsFoundHoweverItIsCut(t *testing.T) {
+	const record = "\x15\x03\x03\x00\x02\x02\x30"
+	for _, before := range []string{"", "x", "\x14\x03\x03\x00\x01\x01", strings.Repeat("y", 600)} {
+		sent := before + record
+		for cut := range sent {
+			client, server := net.Pipe()
+			go func() {
+				_, _ = io.WriteString(client, sent[:cut])
+				_, _ = io.WriteString(client, sent[cut:])
+				_ = client.Close()
+			}()
+			c := &alertConn{rawConn: (*tracker)(nil).track(server)}
+			_, _ = io.Copy(io.Discard, c)
+			_ = server.Close()
+			if err := c.alert(); err == nil || tlsFailure(err, true) != tlsRefused {
+				t.Fatalf("%q cut at %d: %v", sent, cut, err)
+			}
+		}
+	}
+	c := &alertConn{}
+	copy(c.last[:], "\x17\x03\x03\x00\x02\x02\x30")
+	if err := c.alert(); err != nil {
+		t.Errorf("data is taken for an alert: %v", err)
 	}
 }

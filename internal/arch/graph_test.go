@@ -57,7 +57,7 @@ var graph = map[string]row{
 	"internal/cli": {
 		heed: []string{
 			"policy", "policy/lint",
-			"internal/admin", "internal/agent", "internal/app", "internal/audit", "internal/ca", "internal/config", "internal/logfile", "internal/origin",
+			"internal/admin", "internal/agent", "internal/app", "internal/audit", "internal/ca", "internal/config", "internal/limits", "internal/logfile", "internal/origin",
 			"internal/override", "internal/store",
 		},
 		modules: []string{
@@ -80,6 +80,7 @@ var graph = map[string]row{
 		modules: []string{"code.dny.dev/ssrf", "github.com/dunglas/httpsfv", "github.com/hashicorp/golang-lru/v2", "golang.org/x/net", "golang.org/x/sync"},
 	},
 	"internal/faults":  {heed: []string{"policy"}, modules: []string{"golang.org/x/net"}},
+	"internal/limits":  {modules: []string{"golang.org/x/sys"}},
 	"internal/logfile": {modules: []string{"github.com/rs/zerolog"}},
 	"internal/metrics": {
 		heed:    []string{"fetch", "internal/audit", "internal/origin"},

@@ -96,6 +96,7 @@ func (c *runCmd) run(command *kong.Context, std streams) error {
 		}
 		defer end()
 	}
+	applyLimits(options.Log, cfg)
 	return runThrough(cfg, options, path, argv, std.err)
 }
 

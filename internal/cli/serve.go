@@ -47,6 +47,7 @@ func (c *serveCmd) Run(command *kong.Context, std streams) error {
 		return err
 	}
 	defer func() { _ = lines.Close() }() // as above
+	applyLimits(log, cfg)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the next signal finds its default: the end

@@ -79,6 +79,16 @@ type asking struct {
 	left  chan error    // how a caller left before
 }
 
+// Remembered has nothing until the fetch is over.
+func (a *asking) Remembered(o origin.Origin, now time.Time) (policy.Snapshot, bool) {
+	select {
+	case <-a.until:
+		return a.rest.Remembered(o, now)
+	default:
+		return policy.Snapshot{}, false
+	}
+}
+
 func (a *asking) Snapshot(ctx context.Context, o origin.Origin) (policy.Snapshot, error) {
 	if err := ctx.Err(); err != nil {
 		return policy.Snapshot{}, err

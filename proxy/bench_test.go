@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bufio"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -101,6 +102,46 @@ func BenchmarkDenial(b *testing.B) {
 				if resp := p.deny(x); resp.StatusCode != 403 {
 					b.Fatal(resp.Status)
 				}
+			}
+		})
+	}
+}
+
+// BenchmarkInterceptedConnection is a new connection each time: CONNECT,
+// handshake, one request. The client's part of it all is in the figures.
+func BenchmarkInterceptedConnection(b *testing.B) {
+	for _, resumed := range []bool{false, true} {
+		name := "whole handshake"
+		if resumed {
+			name = "resumed session"
+		}
+		b.Run(name, func(b *testing.B) {
+			r := start(b, func(c *Config) { c.Record = func(*audit.Entry) {} })
+			c := &tls.Config{ServerName: Host, InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}}
+			if resumed {
+				c.ClientSessionCache = tls.NewLRUClientSessionCache(0)
+			}
+			head := "CONNECT " + Host + ":443 HTTP/1.1\r\nHost: " + Host + ":443\r\n\r\n"
+			b.ReportAllocs()
+			for b.Loop() {
+				below, err := net.Dial("tcp", r.addr)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := io.WriteString(below, head); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := readHeader(below); err != nil {
+					b.Fatal(err)
+				}
+				secure := tls.Client(below, c)
+				if _, err := io.WriteString(secure, "GET /health HTTP/1.1\r\nHost: "+Host+"\r\n\r\n"); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := secure.Read(make([]byte, 4096)); err != nil {
+					b.Fatal(err)
+				}
+				_ = secure.Close()
 			}
 		})
 	}

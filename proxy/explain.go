@@ -147,6 +147,8 @@ var remedies = map[*kind]string{
 	kindProxy:         "The operator of this proxy can look after the one that it goes through (upstream.proxy), or except this host from it with upstream.direct.",
 	kindProxyTimeout:  "Try again later. The operator of this proxy can look after the one that it goes through (upstream.proxy).",
 	kindCertificate:   "If the origin uses a private CA, the operator of this proxy can add it with upstream.roots or SSL_CERT_FILE.",
+	kindTLSAlert:      "The origin may want a certificate of the client, or speak a version of TLS before 1.2. A client that has such a certificate can bring it when the operator of this proxy excepts the host: https.exceptions with mode tunnel.",
+	kindTLS:           "Try http:// in place of https://, or another port: what answers there does not speak TLS as it should.",
 }
 
 // cautiousRemedy is for what RFC 9309 does not deny.

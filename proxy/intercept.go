@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"time"
@@ -15,8 +16,10 @@ func (p *Proxy) intercept(x *exchange, client *rawConn, t *tunnel) {
 	heard := &alertConn{rawConn: client}
 	below := &clientConn{Conn: heard, proxy: p, tunnel: t}
 	below.head.close() // it is TLS: there is no request to look after
-	secure := tls.Server(below, p.inside.tls)
-	if err := secure.HandshakeContext(x.in.Context()); err != nil {
+	secure := tls.Server(below, p.inside.configFor(t.client))
+	// The deadline ends it, or whoever closes the connection; with the context
+	// of the request, which knows no more, it would take a goroutine.
+	if err := secure.HandshakeContext(context.Background()); err != nil {
 		if alert := heard.alert(); alert != nil {
 			err = alert
 		}

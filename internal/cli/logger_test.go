@@ -17,11 +17,14 @@ func TestLogTellsTimeInUTC(t *testing.T) {
 	time.Local = time.FixedZone("far", 11*60*60)
 
 	var out bytes.Buffer
-	log, err := newLogger(&out, config.Log{Level: "info", Format: "json"})
+	log, lines, err := newLogger(&out, config.Log{Level: "info", Format: "json"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	log.Info().Msg("now")
+	if err := lines.Close(); err != nil {
+		t.Fatal(err)
+	}
 	var line struct{ Time string }
 	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
 		t.Fatal(err)
@@ -36,11 +39,14 @@ func TestLogTellsTimeInUTC(t *testing.T) {
 // as it is, so that what others sent stands in fields, which it escapes.
 func TestLogForPeopleHoldsNoControlOctets(t *testing.T) {
 	var out bytes.Buffer
-	log, err := newLogger(&out, config.Log{Level: "info", Format: "console"})
+	log, lines, err := newLogger(&out, config.Log{Level: "info", Format: "console"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	log.Info().Str("target", "/\x1b[31m\nforged").Msg("exchange")
+	if err := lines.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if strings.ContainsAny(strings.TrimSuffix(out.String(), "\n"), "\x1b\n") {
 		t.Errorf("what a client sent reaches the terminal: %q", out.String())
 	}

@@ -287,6 +287,23 @@ func TestOneLeafIsMadeUnderConcurrency(t *testing.T) {
 	}
 }
 
+func TestKeptTellsWhatIsMadeAlready(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		issuer := NewIssuer(open(t, t.TempDir()), 0)
+		if issuer.Kept("a.example") {
+			t.Error("kept before it was made")
+		}
+		certificate(t, issuer, "a.example")
+		if !issuer.Kept("a.example") || issuer.Kept("b.example") {
+			t.Error("not the one that was made is kept")
+		}
+		time.Sleep(47 * time.Hour)
+		if issuer.Kept("a.example") {
+			t.Error("kept when it is to be renewed")
+		}
+	})
+}
+
 func TestTheLeavesThatAreKeptAreBounded(t *testing.T) {
 	issuer := NewIssuer(open(t, t.TempDir()), 8)
 	first := certificate(t, issuer, "0.example")

@@ -132,6 +132,9 @@ func (c *tcp) pass(fd uintptr) bool {
 		return false
 	}
 	c.writing.Store(false)
+	if n == 0 && err == nil {
+		err = io.ErrNoProgress // which cannot be, and would be for ever
+	}
 	c.err = err
 	c.n -= max(n, 0)
 	c.moved.Add(int64(max(n, 0)))

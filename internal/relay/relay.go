@@ -64,7 +64,7 @@ type half struct {
 	dst, src net.Conn
 	moved    atomic.Int64 // octets that dst took
 	writing  atomic.Bool  // dst is being given something
-	stalled  int64        // what had moved when look saw it writing, and 1; 0: it was not
+	stalled  int64        // what had arrived when look saw it writing, and 1; 0: it was not
 }
 
 // copy carries one direction. An end that cannot be passed on ends both.
@@ -104,12 +104,14 @@ func (t *tunnel) look() {
 	t.timer.Reset(t.limits.Stalled)
 }
 
-// stuck reports that dst has taken nothing since the last look.
+// stuck reports that dst has taken nothing since the last look. What waits in
+// this machine's own queue is not taken yet: a slow reader empties that for a
+// long time before there is room in it again.
 func (h *half) stuck() bool {
 	was := h.stalled
 	h.stalled = 0
 	if h.writing.Load() {
-		h.stalled = h.moved.Load() + 1
+		h.stalled = h.moved.Load() - queued(h.dst) + 1
 	}
 	return was != 0 && h.stalled == was
 }

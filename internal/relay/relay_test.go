@@ -213,16 +213,16 @@ func TestAReaderThatStallsIsGivenUp(t *testing.T) {
 
 // TestASlowReaderIsNot given up.
 func TestASlowReaderIsNot(t *testing.T) {
-	const stalled = 100 * time.Millisecond
+	const stalled = 300 * time.Millisecond
 	a, b, end := between(t, kinds["TCP"], Limits{Stalled: stalled, Quiet: 1000})
-	const size = 8 << 20
+	const size = 16 << 20
 	go func() {
 		_, _ = a.Write(octets(size))
 		_ = a.(*net.TCPConn).CloseWrite()
 	}()
 	got, tick := 0, time.NewTicker(stalled/5)
 	defer tick.Stop()
-	for buf := make([]byte, size/30); ; <-tick.C {
+	for buf := make([]byte, size/20); ; <-tick.C {
 		n, err := io.ReadFull(b, buf)
 		got += n
 		if err != nil {

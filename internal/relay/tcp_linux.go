@@ -146,6 +146,25 @@ func splice(from, to, n int) (int, error) {
 	return int(moved), err
 }
 
+// queued is how many octets were given to c that its other end has not
+// acknowledged.
+func queued(c net.Conn) (n int64) {
+	tcp, ok := c.(*net.TCPConn)
+	if !ok {
+		return 0
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = raw.Control(func(fd uintptr) {
+		if waiting, err := unix.IoctlGetInt(int(fd), unix.SIOCOUTQ); err == nil {
+			n = int64(waiting)
+		}
+	})
+	return n
+}
+
 // again calls f until no signal interrupts it.
 func again(f func() (int, error)) (int, error) {
 	for {

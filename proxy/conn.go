@@ -8,34 +8,20 @@ import (
 	"net/http"
 	"net/netip"
 	"sync/atomic"
+
+	"heed/internal/serving"
 )
 
-// clientConn is a connection as net/http serves it: a client's, on the proxy's
-// own port, or the inside of an accepted CONNECT. It knows which, and it looks
-// after requests that net/http cannot read (malformed.go).
+// clientConn is a connection as it is served: a client's, on the proxy's own
+// port, or the inside of an accepted CONNECT. It knows which.
 type clientConn struct {
 	net.Conn
-	proxy  *Proxy
-	tunnel *tunnel // the CONNECT that it came in through; nil on the proxy's own port
-	head   head
+	tunnel *tunnel                        // the CONNECT that it came in through; nil on the proxy's own port
 	remote atomic.Pointer[netip.AddrPort] // its other end; nil until somebody asked
 }
 
-// secureConn is a clientConn inside TLS that speaks HTTP/1.1. By its
-// ConnectionState net/http fills Request.TLS.
-type secureConn struct {
-	*clientConn
-	state tls.ConnectionState
-}
-
-// ConnectionState returns what the handshake agreed on.
-func (c *secureConn) ConnectionState() tls.ConnectionState { return c.state }
-
 // clientListener gives out clientConns.
-type clientListener struct {
-	net.Listener
-	proxy *Proxy
-}
+type clientListener struct{ net.Listener }
 
 // Accept waits for the next client.
 func (l clientListener) Accept() (net.Conn, error) {
@@ -43,11 +29,11 @@ func (l clientListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &clientConn{Conn: c, proxy: l.proxy}, nil
+	return &clientConn{Conn: c}, nil
 }
 
-// CloseWrite sends the end of one direction, as TCP and TLS can. net/http asks
-// for it where an answer must arrive though the request was not read.
+// CloseWrite sends the end of one direction, as TCP and TLS can. It is asked for
+// where an answer must arrive though the request was not read.
 func (c *clientConn) CloseWrite() error { return closeWrite(c.Conn) }
 
 func closeWrite(c net.Conn) error {
@@ -59,42 +45,38 @@ func closeWrite(c net.Conn) error {
 
 type connKey struct{}
 
-// withConn lets a request know the connection it came in through. Those of
-// HTTP/2 are known by what is below TLS.
+// withConn lets a request in HTTP/2 know the connection it came in through, by
+// what is below TLS.
 func withConn(ctx context.Context, c net.Conn) context.Context {
-	switch c := c.(type) {
-	case *clientConn:
-		return context.WithValue(ctx, connKey{}, c)
-	case *secureConn:
-		return context.WithValue(ctx, connKey{}, c.clientConn)
-	case *tls.Conn:
-		return withConn(ctx, c.NetConn())
-	default:
-		return ctx
+	if secure, ok := c.(*tls.Conn); ok {
+		return context.WithValue(ctx, connKey{}, secure.NetConn())
 	}
+	return ctx
 }
 
 // connOf returns the connection that a request came in through. One without
 // did not come in through heed's door.
-func connOf(r *http.Request) *clientConn {
-	c, ok := r.Context().Value(connKey{}).(*clientConn)
+func connOf(w http.ResponseWriter, r *http.Request) *clientConn {
+	own, _ := w.(*serving.Response)
+	var at any
+	if own != nil {
+		at = own.Conn()
+	} else {
+		at = r.Context().Value(connKey{})
+	}
+	c, ok := at.(*clientConn)
 	if !ok {
 		panic(errNotOurPath)
 	}
 	return c
 }
 
-// unwrap returns the connection that is hijacked with c, whose requests
-// nobody reads any more.
+// unwrap returns the connection that is hijacked with c.
 func unwrap(c net.Conn) net.Conn {
-	switch c := c.(type) {
-	case *clientConn:
+	if c, ok := c.(*clientConn); ok {
 		return c.Conn
-	case *secureConn:
-		return c.Conn
-	default:
-		return c
 	}
+	return c
 }
 
 // reset makes the close of c show as a broken connection. Where the end of an
@@ -116,9 +98,9 @@ func reset(c net.Conn) {
 			c = below.Conn
 		case *tls.Conn:
 			c = below.NetConn()
-		case *net.TCPConn:
+		case interface{ SetLinger(sec int) error }:
 			_ = below.SetLinger(0)
-			_ = below.Close()
+			_ = c.Close()
 			return
 		default:
 			return

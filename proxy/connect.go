@@ -136,7 +136,7 @@ func (p *Proxy) accept(x *exchange, t *tunnel) {
 	switch {
 	case first != tlsHandshake:
 		_ = client.SetDeadline(time.Time{})
-		p.inside.feed.deliver(&clientConn{Conn: client, proxy: p, tunnel: t})
+		go p.serveInside(client, t, nil)
 	case t.mode == Intercept || t.origin.Host == Host:
 		p.intercept(x, client, t)
 	case upstream != nil:

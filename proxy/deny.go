@@ -1,10 +1,11 @@
 package proxy
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
+	"sync"
 	"time"
 
 	"heed/internal/audit"
@@ -16,11 +17,10 @@ import (
 // says so, or because x.err kept a decision from being made.
 func (p *Proxy) deny(x *exchange) *http.Response {
 	x.entry.Verdict = audit.Denied
-	why := x.err
-	if why == nil {
-		why = denialOf(x.entry)
+	if x.err != nil {
+		return p.answer(x, problemOf(x.err))
 	}
-	return p.answer(x, problemOf(why))
+	return p.answer(x, denialOf(x.entry))
 }
 
 // failed returns the answer to an exchange that was to be forwarded and could
@@ -91,6 +91,48 @@ func unreachable(e *audit.Entry) *problem {
 	return pr
 }
 
+// ownAnswer is an answer of heed's own with what it is made of, in one piece of
+// memory: a crawler that is denied often should not cost more than one that is
+// not.
+type ownAnswer struct {
+	explanation explanation
+	response    http.Response
+	values      [4]string // of the fields that differ from answer to answer
+	body        ownBody
+}
+
+// ownBody is a body that is all there.
+type ownBody struct {
+	bytes.Reader
+	room *bodyRoom // what it was made in; nil if it is not to be used again
+}
+
+// bodyRoom holds the page of an ordinary denial.
+type bodyRoom [8 << 10]byte
+
+var bodyRooms = sync.Pool{New: func() any { return new(bodyRoom) }}
+
+// Close gives the room back. Nothing can be read any more.
+func (b *ownBody) Close() error {
+	if b.room != nil {
+		b.Reset(nil)
+		bodyRooms.Put(b.room)
+		b.room = nil
+	}
+	return nil
+}
+
+// The values of fields that are the same in many answers. Nobody writes to them.
+var (
+	asText    = []string{typeText}
+	asHTML    = []string{typeHTML}
+	asProblem = []string{typeProblem}
+	noStore   = []string{"no-store"}
+	noSniff   = []string{"nosniff"}
+	variedBy  = []string{"Accept, User-Agent"}
+	confined  = []string{pagePolicy}
+)
+
 // answer builds the response for a problem, in the form the client wants.
 func (p *Proxy) answer(x *exchange, pr *problem) *http.Response {
 	x.entry.Reason = pr.kind.name
@@ -98,53 +140,53 @@ func (p *Proxy) answer(x *exchange, pr *problem) *http.Response {
 	if pr.kind != kindDisallowed && pr.kind != kindOverride {
 		x.entry.Err = pr.Error()
 	}
-	e := p.explain(x.entry, pr)
-	contentType, body := e.render(x.in.Header["Accept"])
-	v := make([]string, 0, 8) // of fields that have one value
+	a := new(ownAnswer)
+	e := &a.explanation
+	p.explainTo(e, x.entry, pr)
+	a.body.room = bodyRooms.Get().(*bodyRoom)
+	contentType, body := e.render(a.body.room[:0], x.in.Header["Accept"])
+	values := a.values[:0]
 	one := func(value string) []string {
-		v = append(v, value)
-		return v[len(v)-1 : len(v) : len(v)]
+		values = append(values, value)
+		return values[len(values)-1 : len(values) : len(values)]
 	}
 	h := http.Header{
-		"Content-Type":           one(contentType),
-		"Content-Length":         one(strconv.Itoa(len(body))),
-		"Cache-Control":          one("no-store"),
+		"Content-Type":           contentType,
+		"Content-Length":         one(e.made.number(len(body))),
+		"Cache-Control":          noStore,
 		"Proxy-Status":           one(p.proxyStatus(e, pr)),
-		"Vary":                   one("Accept, User-Agent"),
-		"X-Content-Type-Options": one("nosniff"),
+		"Vary":                   variedBy,
+		"X-Content-Type-Options": noSniff,
 	}
 	if field := robotsDecision(e, x.entry); field != "" {
 		h["Robots-Decision"] = one(field)
 	}
 	if pr.retry > 0 {
-		h["Retry-After"] = one(strconv.Itoa(pr.retrySeconds()))
+		h["Retry-After"] = one(e.made.number(pr.retrySeconds()))
 	}
-	if contentType == typeHTML {
-		h["Content-Security-Policy"] = one(pagePolicy)
+	if contentType[0] == typeHTML {
+		h["Content-Security-Policy"] = confined
 	}
 	words := e.Title
 	if x.in.Method == http.MethodConnect {
 		words = phrase(e)
 	}
-	return newResponse(x.in, pr.kind.status, words, h, body)
+	a.response.Status = e.made.join(e.made.number(pr.kind.status), " ", words)
+	return a.respond(x.in, pr.kind.status, h, body)
 }
 
-// newResponse makes a response of heed's own. The phrase is only seen where
-// the response is written to the connection as it is: at CONNECT.
-func newResponse(in *http.Request, status int, phrase string, h http.Header, body []byte) *http.Response {
-	resp := &http.Response{
-		Status:        strconv.Itoa(status) + " " + phrase,
-		StatusCode:    status,
-		Proto:         "HTTP/1.1",
-		ProtoMajor:    1,
-		ProtoMinor:    1,
-		Header:        h,
-		Body:          http.NoBody,
-		ContentLength: int64(len(body)),
-		Request:       in,
+// respond completes the response. Its Status is only seen where it is written to
+// the connection as it is: at CONNECT.
+func (a *ownAnswer) respond(in *http.Request, status int, h http.Header, body []byte) *http.Response {
+	resp := &a.response
+	resp.StatusCode, resp.Header, resp.Request = status, h, in
+	resp.Proto, resp.ProtoMajor, resp.ProtoMinor = "HTTP/1.1", 1, 1
+	resp.Body, resp.ContentLength = &a.body, int64(len(body))
+	if in.Method == http.MethodHead {
+		resp.Body = http.NoBody
+		_ = a.body.Close()
+		return resp
 	}
-	if in.Method != http.MethodHead {
-		resp.Body = readCloser(body)
-	}
+	a.body.Reset(body)
 	return resp
 }

@@ -165,7 +165,7 @@ func TestEveryReasonThatDisallowsDenies(t *testing.T) {
 				t.Fatalf("%s: %+v, want %s", reason, pr, want.name)
 			}
 			out := p.explain(e, pr)
-			if out.Detail == "" || out.Decision == "allowed" || want == kindDenied && (out.Detail != sentence(d.String()) || out.Remedy != "") {
+			if out.Detail == "" || out.Decision == "allowed" || want == kindDenied && (out.Detail != new(texts).sentence(d.String()) || out.Remedy != "") {
 				t.Errorf("%s: %+v", reason, out)
 			}
 			e.Reason, e.Err = pr.kind.name, pr.Error()

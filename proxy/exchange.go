@@ -7,30 +7,71 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/rs/xid"
 
 	"heed/internal/audit"
 	"heed/internal/origin"
+	"heed/internal/roundtrip"
+	"heed/internal/serving"
 )
 
 var errNotOurPath = errors.New("heed: a request took a path that is not heed's; this is a defect, please report it")
 
 // exchange is a request on its way through the stages. It belongs to one
-// goroutine.
+// goroutine. What it is made of is one piece of memory: there is one for each
+// request.
 type exchange struct {
-	in     *http.Request
-	w      *responseWriter
+	in     *http.Request // its context knows the exchange, its URL is absolute
+	w      responseWriter
 	tunnel *tunnel // the CONNECT that the request came in through; nil on the proxy's own port
 	origin origin.Origin
 	target string // path and query as received; "/" when there was none
-	body   *countedBody
+	body   countedBody
 	entry  *audit.Entry
-	reused atomic.Bool // the request went out on a connection that was kept
-	left   bool        // the exchange goes on by itself, and records itself (tunnel.go:relay)
-	err    error       // why no decision could be made, or the request could not be served
+	left   bool  // the exchange goes on by itself, and records itself (tunnel.go:relay)
+	err    error // why no decision could be made, or the request could not be served
+
+	absolute url.URL // of in
+	out      http.Request
+	outURL   url.URL
+	outBody  originBody
+	trip     roundtrip.Exchange
+	wants    wants
+}
+
+// wants is what a client asks of its neighbour, in fields that end here.
+type wants struct {
+	webSocket bool
+	trailers  bool
+}
+
+// Value is what a request's context knows of its exchange: the stages find it
+// there, and the transport its round trip.
+func (x *exchange) Value(key any) any {
+	switch key.(type) {
+	case exchangeKey:
+		return x
+	case roundtrip.Key:
+		return &x.trip
+	}
+	return nil
+}
+
+// exchangeContext is the context of a request in HTTP/2.
+type exchangeContext struct {
+	context.Context //nolint:containedctx // it is one
+	x               *exchange
+}
+
+// Value asks the exchange first.
+func (c *exchangeContext) Value(key any) any {
+	if v := c.x.Value(key); v != nil {
+		return v
+	}
+	return c.Context.Value(key)
 }
 
 type exchangeKey struct{}
@@ -51,9 +92,13 @@ func exchangeOf(r *http.Request) *exchange {
 func (p *Proxy) serveExchange(w http.ResponseWriter, r *http.Request) {
 	p.work.enter()
 	defer p.work.leave()
-	c := connOf(r)
-	c.head.close()
+	c := connOf(w, r)
+	if r.Method == http.MethodOptions && r.RequestURI == "*" && c.tunnel == nil {
+		w.Header()["Content-Length"] = []string{"0"} // it asks the proxy itself (RFC 9110 §9.3.7)
+		return
+	}
 	x := p.newExchange(c, w, r)
+	defer x.release()
 	defer func() {
 		if !x.left {
 			p.record(x)
@@ -65,8 +110,9 @@ func (p *Proxy) serveExchange(w http.ResponseWriter, r *http.Request) {
 		x.w.writeResponse(p.deny(x))
 		return
 	}
-	x.in.URL = &url.URL{Scheme: x.origin.Scheme, Host: x.origin.Authority(), Path: "/"} // absolute, which is all that goproxy looks at
-	p.engine.ServeHTTP(x.w, x.in)
+	x.absolute = url.URL{Scheme: x.origin.Scheme, Host: x.origin.Host} // that it is absolute is all that goproxy looks at
+	x.in.URL = &x.absolute
+	p.engine.ServeHTTP(&x.w, x.in)
 	x.w.closeUpgraded()
 	if x.w.cut != nil {
 		// goproxy ends an answer that broke off as if it were whole
@@ -79,18 +125,38 @@ func (p *Proxy) serveExchange(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newExchange leaves r as it is: net/http looks at its body when the answer
-// begins, to tell whether the connection can be used again.
+// newExchange makes an exchange of a request.
 func (p *Proxy) newExchange(c *clientConn, w http.ResponseWriter, r *http.Request) *exchange {
-	x := &exchange{tunnel: c.tunnel, entry: newEntry(c, r)}
-	x.w = &responseWriter{ResponseWriter: w, in: r, connect: r.Method == http.MethodConnect}
+	x := &exchange{
+		tunnel: c.tunnel,
+		entry:  newEntry(c, r),
+		w:      responseWriter{ResponseWriter: w, in: r, connect: r.Method == http.MethodConnect},
+	}
+	x.body = countedBody{ReadCloser: r.Body, w: &x.w}
 	if c.tunnel == nil {
 		x.w.raw = &p.raw
 	}
-	x.body = &countedBody{ReadCloser: r.Body, w: x.w}
-	x.in = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
-	x.in.Body = x.body
+	if own, ok := w.(*serving.Response); ok {
+		x.w.own, x.in = own, r
+		x.trip.Request, x.trip.Response = own.Section(), sections.Get().(*[sectionSize]byte)[:0]
+		own.With(x)
+	} else {
+		x.in = r.WithContext(&exchangeContext{r.Context(), x}) // net/http looks at the other one's body when the answer begins
+	}
+	x.in.Body = &x.body
 	return x
+}
+
+// sectionSize is what the header section of most answers has room in.
+const sectionSize = 2 << 10
+
+var sections = sync.Pool{New: func() any { return new([sectionSize]byte) }}
+
+// release gives back what is used again. Nobody answers any more.
+func (x *exchange) release() {
+	if b := x.trip.Response; cap(b) == sectionSize {
+		sections.Put((*[sectionSize]byte)(b[:sectionSize]))
+	}
 }
 
 func newEntry(c *clientConn, r *http.Request) *audit.Entry {
@@ -133,6 +199,7 @@ func (p *Proxy) recoverExchange(x *exchange) {
 		_ = x.w.conn.Close() // net/http leaves a hijacked connection open
 	}
 	if x.w.status != 0 || x.w.conn != nil {
+		x.w.Flush() // that it was an answer, which is now broken off
 		panic(http.ErrAbortHandler)
 	}
 	x.w.writeResponse(resp)

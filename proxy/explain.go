@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -43,6 +44,8 @@ type explanation struct {
 	Retry    int      `json:"retry_in,omitempty"` // seconds
 
 	Override *overrideTold `json:"override,omitempty"` // nil where the operator did not decide
+
+	made texts // those above that were put together
 }
 
 // maxShown bounds the texts that come from a file or a client.
@@ -51,15 +54,25 @@ const maxShown = 512
 // explain puts an exchange and its problem into words. pr is nil for one that
 // had none.
 func (p *Proxy) explain(e *audit.Entry, pr *problem) *explanation {
-	out := &explanation{ID: e.ID}
-	if n := len(e.Tokens.Main) + len(e.Tokens.Also); n > 0 {
-		out.Tokens = append(append(make([]string, 0, n), e.Tokens.Main...), e.Tokens.Also...)
+	out := new(explanation)
+	p.explainTo(out, e, pr)
+	return out
+}
+
+// explainTo is explain where the explanation, which is empty, is part of
+// something else. Its texts may be those of e.
+func (p *Proxy) explainTo(out *explanation, e *audit.Entry, pr *problem) {
+	out.made.Grow(roomForTexts)
+	out.ID = e.ID
+	out.Tokens = slices.Clip(e.Tokens.Main)
+	if len(e.Tokens.Also) > 0 {
+		out.Tokens = append(out.Tokens, e.Tokens.Also...)
 	}
 	if e.ID != "" {
-		out.Instance = "http://" + Host + "/why?id=" + e.ID
+		out.Instance = out.made.join("http://", Host, "/why?id=", e.ID)
 	}
 	if e.Origin != "" {
-		out.URL = e.Origin + shown(e.Target)
+		out.URL = out.made.join(e.Origin, shown(e.Target))
 	}
 	if e.Origin != "" && e.Channel == audit.Connect {
 		out.URL = e.Origin
@@ -67,12 +80,12 @@ func (p *Proxy) explain(e *audit.Entry, pr *problem) *explanation {
 	out.addDecision(e)
 	switch {
 	case pr != nil:
-		out.Type, out.Title, out.Status = typeOf(pr.kind.name), pr.kind.title, pr.kind.status
+		out.Type, out.Title, out.Status = out.made.join(problemPages, pr.kind.name), pr.kind.title, pr.kind.status
 		out.Remedy, out.Retry = remedyOf(pr.kind, e), pr.retrySeconds()
-		out.Detail = sentence(pr.Error())
+		out.Detail = out.made.sentence(pr.Error())
 	case e.Verdict != audit.Answered:
 		out.Title, out.Status = "Allowed", http.StatusOK
-		out.Detail = sentence(e.Decision.String())
+		out.Detail = out.made.sentence(e.Decision.String())
 	case e.Channel == audit.Connect:
 		out.Title, out.Status = "Tunnel", http.StatusOK
 		out.Detail = "The tunnel was opened to look inside: each request in it is decided on by itself."
@@ -80,7 +93,6 @@ func (p *Proxy) explain(e *audit.Entry, pr *problem) *explanation {
 		out.Title, out.Status = "Page of heed's own", http.StatusOK
 		out.Detail = "Heed answered this itself, so that no robots.txt was asked."
 	}
-	return out
 }
 
 // addDecision tells what robots.txt said, when it was asked.
@@ -107,7 +119,7 @@ func (out *explanation) addDecision(e *audit.Entry) {
 	if s := e.Snapshot; s != nil {
 		out.Robots, out.Access = s.URL, s.Access.String()
 		if !s.Fetched.IsZero() {
-			out.Fetched = s.Fetched.UTC().Format(time.RFC3339)
+			out.Fetched = out.made.moment(s.Fetched)
 		}
 		if e.Channel == audit.Connect {
 			out.Note = tunnelNote
@@ -167,27 +179,8 @@ func remedyOf(k *kind, e *audit.Entry) string {
 	return remedies[k]
 }
 
-func typeOf(name string) string { return "http://" + Host + "/problems/" + name }
-
-// sentence ends with a full stop. It begins with a capital, unless the words
-// are the system's: "dial tcp", "tls: …", "x509: …", a URL.
-func sentence(s string) string {
-	s = shown(s)
-	if s == "" {
-		return s
-	}
-	first, stop := s[:1], ""
-	if word, _, _ := strings.Cut(s, " "); !foreign[word] && !strings.Contains(word, ":") && !strings.Contains(word, ".") {
-		first = strings.ToUpper(first)
-	}
-	if !strings.HasSuffix(s, ".") {
-		stop = "."
-	}
-	return first + s[1:] + stop
-}
-
-// foreign are the words that errors of the network begin with.
-var foreign = map[string]bool{"dial": true, "read": true, "write": true, "lookup": true, "net/http": true, "http2": true, "remote": true}
+// problemPages and a kind's name are the type of a problem.
+const problemPages = "http://" + Host + "/problems/"
 
 // shown makes foreign octets fit for people and their terminals: bounded,
 // UTF-8, and nothing in it that is not seen, such as controls and marks that
@@ -219,7 +212,19 @@ func shown(s string) string {
 	return b.String()
 }
 
+// clean tells whether s is printable ASCII, as nearly all texts are. It looks at
+// eight octets at a time: all that is said goes through here more than once.
 func clean(s string) bool {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	for ; len(s) >= 8; s = s[8:] {
+		v := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		// Where no octet is above 0x7e adding one sets no high bit, and where none
+		// is below a blank subtracting one from another clears none.
+		if (v|(v+each)|(v-' '*each))&high != 0 {
+			return false
+		}
+	}
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] >= 0x7f {
 			return false
@@ -268,14 +273,14 @@ func robotsDecision(e *explanation, entry *audit.Entry) string {
 	i = i.text("agent", e.Agent).text("group", e.Group).text("rule", e.Rule).number("line", max(e.Line, 0))
 	i = i.text("form", e.Form).text("dialect", e.Dialect)
 	i = e.Override.params(i)
-	return string(i.text("robots", e.Robots).text("id", e.ID))
+	return e.made.octets(i.text("robots", e.Robots).text("id", e.ID))
 }
 
 // proxyStatus is the Proxy-Status field (RFC 9209).
 func (p *Proxy) proxyStatus(e *explanation, pr *problem) string {
 	var buffer [512]byte
 	i := item(append(buffer[:0], p.Name...))
-	return string(i.token("error", pr.kind.signal).text("details", asciiOnly(e.Detail)))
+	return e.made.octets(i.token("error", pr.kind.signal).text("details", asciiOnly(e.Detail)))
 }
 
 // asciiOnly percent-encodes what a String cannot hold.

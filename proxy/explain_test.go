@@ -330,7 +330,7 @@ func FuzzExplanation(f *testing.F) {
 			t.Errorf("the rule of %q became %q", value, params["rule"])
 		}
 		proxyStatus(t, h)
-		if !json.Valid(out.json()) || !utf8.Valid(out.text()) || !utf8.Valid(out.html()) {
+		if !json.Valid(out.json()) || !utf8.Valid(out.text(nil)) || !utf8.Valid(out.html(nil)) {
 			t.Errorf("%q, %q, %q cannot be shown", value, group, target)
 		}
 	})

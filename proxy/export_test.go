@@ -12,8 +12,6 @@ import (
 type Account struct {
 	p *Proxy
 	c clientConn
-	w responseWriter
-	b countedBody
 }
 
 // NewAccount returns the account that a Proxy keeps.
@@ -21,7 +19,7 @@ func NewAccount(c Config) *Account { return &Account{p: New(c)} }
 
 // Take takes one exchange through it.
 func (a *Account) Take(r *http.Request, o origin.Origin, target string) {
-	x := &exchange{in: r, w: &a.w, body: &a.b, entry: newEntry(&a.c, r), origin: o, target: target}
+	x := &exchange{in: r, entry: newEntry(&a.c, r), origin: o, target: target}
 	x.entry.Target, x.entry.Origin = target, o.Within(r.RequestURI)
 	if err := a.p.identify(x); err != nil {
 		panic(err)

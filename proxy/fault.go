@@ -6,10 +6,12 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"heed/internal/serving"
 )
 
-// requestOf makes what can be made of the beginning of a request that net/http
-// could not read: enough for an answer and a line in the log.
+// requestOf makes what can be made of the header section of a request that could
+// not be read: enough for an answer and a line in the log.
 func requestOf(octets []byte) *http.Request {
 	line, _, _ := strings.Cut(string(octets), "\n")
 	method, rest, _ := strings.Cut(strings.TrimSuffix(line, "\r"), " ")
@@ -23,9 +25,10 @@ func requestOf(octets []byte) *http.Request {
 	return &http.Request{Method: method, RequestURI: shown(redactUserinfo(target)), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}}
 }
 
-// problemOfHead says what is wrong with a request of which net/http said no
-// more than a status and, at times, a few words.
-func (p *Proxy) problemOfHead(octets []byte, line, status int, text string) *problem {
+// problemOfHead says what is wrong with a request of which net/http's parser says
+// little.
+func (p *Proxy) problemOfHead(f *serving.Fault) *problem {
+	status, line := f.Status, f.Line
 	switch {
 	case status == http.StatusRequestHeaderFieldsTooLarge && line > p.Limits.URL:
 		return &problem{kind: kindURITooLong, cause: fmt.Errorf("the request line has %d octets or more; a request-target may have %d (limits.url)", line, p.Limits.URL)}
@@ -36,7 +39,7 @@ func (p *Proxy) problemOfHead(octets []byte, line, status int, text string) *pro
 	case status == http.StatusHTTPVersionNotSupported:
 		return &problem{kind: kindVersion, cause: errors.New("the request line names a version other than HTTP/1.0 and HTTP/1.1")}
 	default:
-		return &problem{kind: kindBadRequest, cause: errors.New(faultOf(octets, text))}
+		return &problem{kind: kindBadRequest, cause: errors.New(faultOf(f.Section, f.Text))}
 	}
 }
 

@@ -5,46 +5,51 @@ import (
 	"strings"
 )
 
-// hopByHop are the fields between two neighbours (RFC 9110 §7.6.1), and those
-// that speak to a proxy alone.
-var hopByHop = []string{
-	"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization",
-	"Proxy-Authentication-Info", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
-}
-
-// endToEnd returns the fields of a message that go on to the next hop: all but
-// those that Connection names and those above. The message's own are left as
-// they are.
-func endToEnd(h http.Header) http.Header {
-	out := make(http.Header, len(h)+2)
-	for name, values := range h {
-		out[name] = values
-	}
+// endToEnd removes what does not go on to the next hop: the fields between two
+// neighbours (RFC 9110 §7.6.1), those that Connection names among them, and
+// those that speak to a proxy alone.
+func endToEnd(h http.Header) {
 	for _, line := range h["Connection"] {
+		if line == "keep-alive" || line == "close" { // the usual ones name nothing
+			continue
+		}
 		for option := range strings.SplitSeq(line, ",") {
 			if name := strings.TrimSpace(option); name != "" {
-				out.Del(name)
+				h.Del(name)
 			}
 		}
 	}
-	for _, name := range hopByHop {
-		delete(out, name)
+	for name := range h {
+		switch name {
+		case "Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization",
+			"Proxy-Authentication-Info", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
+			delete(h, name)
+		}
 	}
-	return out
 }
 
-// addVia puts this hop at the end of the list (RFC 9110 §7.6.3). The slice of
-// the original message is not appended to.
-func (p *Proxy) addVia(h http.Header, major, minor int) {
-	version := "1.1"
+// via is this hop in Via, by the version in which a message came
+// (RFC 9110 §7.6.3). Nobody writes to the slices.
+type via struct{ old, one, two []string }
+
+func newVia(pseudonym string) via {
+	return via{[]string{"1.0 " + pseudonym}, []string{"1.1 " + pseudonym}, []string{"2.0 " + pseudonym}}
+}
+
+// add puts this hop at the end of the list. The slice of the original message is
+// not appended to.
+func (v *via) add(h http.Header, major, minor int) {
+	hop := v.one
 	switch {
 	case major == 2:
-		version = "2.0"
+		hop = v.two
 	case major == 1 && minor == 0:
-		version = "1.0"
+		hop = v.old
 	}
-	via := h["Via"]
-	h["Via"] = append(via[:len(via):len(via)], version+" "+p.Via)
+	if before := h["Via"]; len(before) > 0 {
+		hop = append(before[:len(before):len(before)], hop...)
+	}
+	h["Via"] = hop
 }
 
 // wantsTrailers reports whether the client takes trailers, the one word of TE

@@ -23,7 +23,7 @@ func TestHopByHopFieldsEndHere(t *testing.T) {
 			t.Errorf("%s went on to the origin:\n%s", name, sent)
 		}
 	}
-	for _, line := range []string{"X-Kept: 1", "Te: trailers"} {
+	for _, line := range []string{"x-kept: 1", "TE: trailers"} {
 		if !strings.Contains(sent, "\r\n"+line+"\r\n") {
 			t.Errorf("%q did not go on to the origin:\n%s", line, sent)
 		}

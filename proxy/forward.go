@@ -1,17 +1,12 @@
 package proxy
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
+	"maps"
 	"net/http"
-	"net/http/httptrace"
-	"net/textproto"
-	"net/url"
-	"sync/atomic"
 	"time"
 
 	"heed/internal/audit"
@@ -42,12 +37,9 @@ func (p *Proxy) newTransport() *http.Transport {
 // last stage: nothing that is denied gets here.
 func (p *Proxy) forward(x *exchange) *http.Response {
 	x.entry.Verdict = audit.Forwarded
-	out, err := p.outgoing(x)
-	if err != nil {
-		return p.failed(x, err)
-	}
+	out := p.outgoing(x)
 	asked := time.Now()
-	resp, err := p.roundTrip(x, out)
+	resp, err := p.transport.RoundTrip(out)
 	x.w.endInterim()
 	x.entry.OriginWait = time.Since(asked)
 	if err != nil {
@@ -61,101 +53,53 @@ func (p *Proxy) forward(x *exchange) *http.Response {
 	return resp
 }
 
-// roundTrip asks the origin, a second time where the first went out on a kept
-// connection that the origin was just closing. net/http does that itself but
-// for a connection that broke while the request was being written.
-func (p *Proxy) roundTrip(x *exchange, out *http.Request) (*http.Response, error) {
-	resp, err := p.transport.RoundTrip(out)
-	var refused *problem
-	if err != nil && errors.As(context.Cause(out.Context()), &refused) {
-		return nil, refused
-	}
-	if err == nil || !x.reused.Load() || !repeatable(out) || out.Context().Err() != nil || problemOf(err).kind != kindTerminated {
-		return resp, err
-	}
-	return p.transport.RoundTrip(out)
-}
-
-// repeatable reports whether a request may be sent twice (RFC 9110 §9.2.2).
-func repeatable(out *http.Request) bool {
-	switch out.Method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
-		return out.Body == http.NoBody
-	}
-	return false
-}
-
-// maxAttempts is how often a request is given to an origin that says, in HTTP/2,
-// that it did not look at it (REFUSED_STREAM, GOAWAY): net/http goes on for a
-// minute, or without a pause for as long as the client waits.
-const maxAttempts = 3
-
-// maxInterim is how many 1xx answers of an origin are taken for a request.
-const maxInterim = 100
-
 // outgoing makes the request for the origin: the same method, target octets,
-// fields and body, less what is between client and proxy.
-func (p *Proxy) outgoing(x *exchange) (*http.Request, error) {
-	in := x.in
-	h := endToEnd(in.Header)
-	if isWebSocket(in.Header) {
+// fields and body, less what is between client and proxy. From here on the
+// client's fields are the origin's.
+func (p *Proxy) outgoing(x *exchange) *http.Request {
+	in, h := x.in, x.in.Header
+	x.wants = wants{webSocket: isWebSocket(h), trailers: wantsTrailers(h)}
+	endToEnd(h)
+	if x.wants.webSocket {
 		h["Connection"], h["Upgrade"] = []string{"Upgrade"}, []string{"websocket"}
 	}
-	if wantsTrailers(in.Header) {
+	if x.wants.trailers {
 		h["Te"] = []string{"trailers"}
 	}
 	if len(h["User-Agent"]) == 0 {
-		h["User-Agent"] = []string{""} // net/http puts its own name in place of a missing one
+		h["User-Agent"] = noAgent
 	}
-	p.addVia(h, in.ProtoMajor, in.ProtoMinor)
-	out := &http.Request{
-		Method:        in.Method,
-		URL:           outURL(x.origin, x.sentTarget()),
-		Host:          x.origin.Authority(),
-		Header:        h,
-		Body:          in.Body,
-		ContentLength: in.ContentLength,
-		Trailer:       in.Trailer,
-	}
+	p.via.add(h, in.ProtoMajor, in.ProtoMinor)
+	x.outURL = outURL(x.origin, x.sentTarget())
+	out := &x.out
+	*out = *in // its context, fields and trailers
+	out.URL, out.Host, out.RequestURI = &x.outURL, x.outURL.Host, ""
+	out.TransferEncoding, out.Close = nil, false
 	if in.ContentLength == 0 {
 		out.Body = http.NoBody
 	}
-	if _, err := url.Parse(out.URL.Scheme + "://" + out.URL.Host); err != nil {
-		return nil, fmt.Errorf("building the request: %w", err)
-	}
-	var interim, attempts atomic.Int32
-	ctx, cancel := context.WithCancelCause(in.Context()) // ends with the one it is made of: the body is read with it
-	trace := &httptrace.ClientTrace{
-		GotConn: func(c httptrace.GotConnInfo) {
-			x.reused.Store(c.Reused)
-			if isHTTP2(c.Conn) && attempts.Add(1) > maxAttempts {
-				cancel(&problem{kind: kindTerminated, cause: fmt.Errorf("the origin did not take the request, %d times", maxAttempts)})
-			}
-		},
-		Got1xxResponse: func(code int, fields textproto.MIMEHeader) error {
-			if interim.Add(1) > maxInterim { // net/http leaves the bound to this function
-				return &problem{kind: kindBadAnswer, cause: fmt.Errorf("the origin sent more than %d interim answers (1xx) and no final one", maxInterim)}
-			}
-			if code != http.StatusContinue { // the client's own 100 is sent when its body is read
-				x.w.writeInterim(code, endToEnd(http.Header(fields)))
-			}
-			return nil
-		},
-	}
-	return out.WithContext(httptrace.WithClientTrace(ctx, trace)), nil
+	x.trip.Interim = x.interim
+	return out
 }
 
-// isHTTP2 reports whether HTTP/2 was agreed on for a connection.
-func isHTTP2(c net.Conn) bool {
-	t, ok := c.(*tls.Conn)
-	return ok && t.ConnectionState().NegotiatedProtocol == "h2"
+// noAgent keeps net/http from putting its own name in place of a missing one.
+var noAgent = []string{""}
+
+// interim passes an answer of the origin on that is not the final one. The
+// client's own 100 is sent when its body is read.
+func (x *exchange) interim(status int, fields http.Header, section []byte) error {
+	if status != http.StatusContinue {
+		endToEnd(fields)
+		x.w.writeInterim(status, fields, section)
+	}
+	return nil
 }
 
 // checkAnswer refuses answers that would be misunderstood.
 func checkAnswer(x *exchange, resp *http.Response) error {
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols:
-		if !isWebSocket(x.in.Header) || !isWebSocket(resp.Header) {
+		if !x.wants.webSocket || !isWebSocket(resp.Header) {
 			return &problem{kind: kindBadAnswer, cause: errors.New("the origin switched protocols (101) though nobody asked for it")}
 		}
 	case resp.StatusCode < 200:
@@ -176,31 +120,57 @@ func versionSpoken(resp *http.Response) bool {
 	return resp.ProtoMajor == 1
 }
 
-// incoming makes the answer fit for the client.
+// incoming makes the answer fit for the client. Its fields go to the client's
+// side at once: goproxy would copy each.
 func (p *Proxy) incoming(x *exchange, resp *http.Response) {
-	upgraded := resp.StatusCode == http.StatusSwitchingProtocols
-	resp.Header = endToEnd(resp.Header)
-	p.addVia(resp.Header, resp.ProtoMajor, resp.ProtoMinor)
-	delete(resp.Header, "Alt-Svc") // it would lead the client past this proxy, over HTTP/3
-	if len(resp.Trailer) > 0 && x.in.ProtoMajor == 1 && wantsTrailers(x.in.Header) {
-		delete(resp.Header, "Content-Length") // HTTP/1.1 has trailers behind chunks alone, HTTP/2 has both
+	h := resp.Header
+	endToEnd(h)
+	p.via.add(h, resp.ProtoMajor, resp.ProtoMinor)
+	delete(h, "Alt-Svc") // it would lead the client past this proxy, over HTTP/3
+	if len(resp.Trailer) > 0 && x.in.ProtoMajor == 1 && x.wants.trailers || resp.StatusCode == http.StatusNoContent {
+		delete(h, "Content-Length") // HTTP/1.1 has trailers behind chunks alone, HTTP/2 has both; 204 has none (RFC 9110 §8.6)
 	}
 	x.w.forwarded = true
-	if upgraded {
-		resp.Header["Connection"], resp.Header["Upgrade"] = []string{"Upgrade"}, []string{"websocket"}
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		h["Connection"], h["Upgrade"] = []string{"Upgrade"}, []string{"websocket"}
 		if origin, ok := resp.Body.(io.ReadWriteCloser); ok {
 			x.w.upgrade = newUpgrade(origin, p.Timeouts.Idle)
-			resp.Body = &upgradedOrigin{x.w.upgrade, x.w}
+			resp.Body = &upgradedOrigin{x.w.upgrade, &x.w}
 		}
-		return
+		return // by its fields goproxy knows a WebSocket
 	}
-	resp.Body = &originBody{ReadCloser: resp.Body, w: x.w}
+	x.handFields(resp)
+	x.outBody = originBody{ReadCloser: resp.Body, w: &x.w}
+	resp.Body = &x.outBody
 }
+
+// handFields gives the fields of an answer to the client's side, in the order of
+// the origin's where it is one of an origin.
+func (x *exchange) handFields(resp *http.Response) {
+	switch {
+	case x.w.own == nil:
+		maps.Copy(x.w.Header(), resp.Header)
+	case x.w.forwarded:
+		x.w.own.Like(resp.Header, x.trip.Response)
+	default:
+		x.w.own.Like(resp.Header, nil)
+	}
+	resp.Header = noFields
+}
+
+// noFields is for goproxy to copy. Nobody writes to it.
+var noFields = http.Header{}
 
 // originBody notes how an answer's body ended, which goproxy does not tell.
 type originBody struct {
 	io.ReadCloser
 	w *responseWriter
+}
+
+// Ready reports whether something has come that was not read yet.
+func (b *originBody) Ready() bool {
+	r, ok := b.ReadCloser.(interface{ Ready() bool })
+	return ok && r.Ready()
 }
 
 // Read passes errors other than the end on to the writer.

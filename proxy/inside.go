@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"crypto/tls"
 	"net"
 	"net/http"
@@ -8,10 +9,9 @@ import (
 	"sync"
 )
 
-// inside serves the requests inside accepted CONNECTs, with and without TLS.
-// It is net/http's own server behind a listener that is fed with hijacked
-// connections, which gives HTTP/2, time limits, 100-continue and Shutdown.
-// goproxy's interception has none of these, and a panic in it ends the process
+// inside serves the requests in HTTP/2 inside accepted CONNECTs. It is
+// net/http's own server behind a listener that is fed with hijacked connections.
+// goproxy's interception has no time limits, and a panic in it ends the process
 // (https.go:524).
 type inside struct {
 	feed   *feed
@@ -21,21 +21,31 @@ type inside struct {
 }
 
 func (p *Proxy) newInside() inside {
-	in := inside{
-		feed:   newFeed(),
-		server: p.newServer(),
-		tls: &tls.Config{
-			MinVersion:     tls.VersionTLS12,
-			NextProtos:     []string{"h2", "http/1.1"},
-			GetCertificate: p.leaf,
-		},
+	protocols := &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		NextProtos:     []string{"h2", "http/1.1"},
+		GetCertificate: p.leaf,
 	}
-	in.tls.WrapSession, in.tls.UnwrapSession = sessionsOf(in.tls)
-	in.near = in.tls.Clone()
-	in.near.CurvePreferences = nearCurves
-	in.server.DisableGeneralOptionsHandler = true // OPTIONS * is the origin's to answer
-	in.server.TLSConfig = in.tls.Clone()          // by its NextProtos Serve knows that it is to speak HTTP/2
-	return in
+	protocols.WrapSession, protocols.UnwrapSession = sessionsOf(protocols)
+	near := protocols.Clone()
+	near.CurvePreferences = nearCurves
+	return inside{feed: newFeed(), server: p.newHTTP2(protocols), tls: protocols, near: near}
+}
+
+// serveInside serves the requests in HTTP/1.1 inside an accepted CONNECT; secure
+// is nil where there is no TLS.
+func (p *Proxy) serveInside(c net.Conn, t *tunnel, secure *tls.Conn) {
+	var state *tls.ConnectionState
+	if secure != nil {
+		s := secure.ConnectionState()
+		state = &s
+	}
+	p.server.ServeConn(context.Background(), &clientConn{Conn: c, tunnel: t}, func(r *http.Request) {
+		r.TLS, t.used = state, true
+	})
+	if secure != nil && !t.used {
+		p.followLeave(secure, t)
+	}
 }
 
 // nearCurves are what keys are agreed on by with a client on this machine:

@@ -14,8 +14,7 @@ import (
 // server, so that a client that does not trust heed is known by its origin.
 func (p *Proxy) intercept(x *exchange, client *rawConn, t *tunnel) {
 	heard := &alertConn{rawConn: client}
-	below := &clientConn{Conn: heard, proxy: p, tunnel: t}
-	below.head.close() // it is TLS: there is no request to look after
+	below := &clientConn{Conn: heard, tunnel: t}
 	secure := tls.Server(below, p.inside.configFor(t.client))
 	// The deadline ends it, or whoever closes the connection; with the context
 	// of the request, which knows no more, it would take a goroutine.
@@ -30,12 +29,11 @@ func (p *Proxy) intercept(x *exchange, client *rawConn, t *tunnel) {
 	}
 	t.shaken, heard.over = time.Now(), true
 	_ = client.SetDeadline(time.Time{})
-	state := secure.ConnectionState()
-	if state.NegotiatedProtocol == "h2" {
+	if secure.ConnectionState().NegotiatedProtocol == "h2" {
 		p.inside.feed.deliver(secure)
 		return
 	}
-	p.inside.feed.deliver(&secureConn{&clientConn{Conn: secure, proxy: p, tunnel: t}, state})
+	go p.serveInside(secure, t, secure)
 }
 
 // leaf returns the certificate for the host that the client believes it talks

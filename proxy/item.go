@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/dunglas/httpsfv"
 )
@@ -33,13 +34,27 @@ func (i item) text(name, value string) item {
 		return append(i, marshal(httpsfv.NewItem(httpsfv.DisplayString(value)))...)
 	}
 	i = append(i, '"')
-	for n := range len(value) {
-		if value[n] == '"' || value[n] == '\\' {
-			i = append(i, '\\')
+	for {
+		n := quotable(value)
+		if n < 0 {
+			return append(append(i, value...), '"')
 		}
-		i = append(i, value[n])
+		i = append(append(i, value[:n]...), '\\', value[n])
+		value = value[n+1:]
 	}
-	return append(i, '"')
+}
+
+// quotable is the place of the first octet that has a backslash before it in a
+// String; -1 where there is none.
+func quotable(s string) int {
+	n := strings.IndexByte(s, '"')
+	if n < 0 {
+		return strings.IndexByte(s, '\\')
+	}
+	if m := strings.IndexByte(s[:n], '\\'); m >= 0 {
+		return m
+	}
+	return n
 }
 
 func (i item) name(name string) item { return append(append(append(i, ';'), name...), '=') }

@@ -1,12 +1,29 @@
 package proxy
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/dunglas/httpsfv"
 )
 
 // FuzzItemIsAsHTTPSFVWritesIt: whatever a file has in it.
+// TestCleanLooksAtEachOctet, wherever it stands.
+func TestCleanLooksAtEachOctet(t *testing.T) {
+	for c := range 256 {
+		for length := range 20 {
+			for at := range length {
+				for _, other := range []string{" ", "~"} {
+					s := strings.Repeat(other, at) + string([]byte{byte(c)}) + strings.Repeat(other, length-at-1)
+					if want := c >= ' ' && c < 0x7f; clean(s) != want {
+						t.Errorf("clean(%q) is %v", s, !want)
+					}
+				}
+			}
+		}
+	}
+}
+
 func FuzzItemIsAsHTTPSFVWritesIt(f *testing.F) {
 	f.Add("Disallow: /private/", "examplebot", 12)
 	f.Add("a \"quoted\" and a \\", "caf\u00e9 % \u202e", -1)

@@ -11,8 +11,8 @@ import (
 	"heed/internal/audit"
 )
 
-// unreadable are requests that net/http answers by itself, with a bare "400 Bad
-// Request" or its like. %s stands for what a target begins with.
+// unreadable are requests that net/http's server would answer by itself, with a
+// bare "400 Bad Request" or its like.
 var unreadable = []struct {
 	why    string
 	octets string
@@ -139,7 +139,7 @@ func TestUnreadableRequestWithABodyIsAnswered(t *testing.T) {
 	}
 }
 
-// TestBareAnswersOfAnOriginPassUnchanged: only net/http's own are replaced.
+// TestBareAnswersOfAnOriginPassUnchanged, though they look like net/http's own.
 func TestBareAnswersOfAnOriginPassUnchanged(t *testing.T) {
 	const bare = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request"
 	host, _ := script(t, write(bare))
@@ -153,71 +153,11 @@ func TestBareAnswersOfAnOriginPassUnchanged(t *testing.T) {
 	}
 }
 
-func TestBareAnswer(t *testing.T) {
-	const fields = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
-	for _, tt := range []struct {
-		octets string
-		status int
-		text   string
-	}{
-		{"HTTP/1.1 400 Bad Request" + fields + "400 Bad Request", 400, ""},
-		{"HTTP/1.1 400 Bad Request: too many Host headers" + fields + "400 Bad Request: too many Host headers", 400, "too many Host headers"},
-		{"HTTP/1.1 431 Request Header Fields Too Large" + fields + "431", 431, ""},
-		{"HTTP/1.1 200 OK" + fields + "ok", 0, ""},
-		{"HTTP/1.1 400 Bad Request\r\nContent-Length: 1\r\n\r\nx", 0, ""},
-		{"HTTP/1.1 ", 0, ""},
-		{"HTTP/1.1 4xx" + fields, 0, ""},
-		{"", 0, ""},
-	} {
-		status, text, ok := bareAnswer([]byte(tt.octets))
-		if status != tt.status || text != tt.text || ok != (tt.status != 0) {
-			t.Errorf("%.60q: %d, %q, %v", tt.octets, status, text, ok)
-		}
-	}
-}
-
-// TestHeadRemembersOneRequest in as much memory as it may.
-func TestHeadRemembersOneRequest(t *testing.T) {
-	var h head
-	add := func(s string) { h.add(make([]byte, 4096), []byte(s)) }
-	add("GET / HT")
-	add("TP/1.1\r\n")
-	if octets, line := h.read(); string(octets) != "GET / HTTP/1.1\r\n" || line != 15 {
-		t.Errorf("%q, line of %d", octets, line)
-	}
-	add(strings.Repeat("x", 1<<20))
-	if octets, line := h.read(); len(octets) != headOctets || line != 15 {
-		t.Errorf("%d octets, line of %d", len(octets), line)
-	}
-	h.close()
-	add("body")
-	if octets, line := h.read(); len(octets) != 0 || line != 0 {
-		t.Errorf("closed, it remembers %q, line of %d", octets, line)
-	}
-	h.open()
-	add("next")
-	if octets, line := h.read(); string(octets) != "next" || line != 4 {
-		t.Errorf("opened again, it remembers %q, line of %d", octets, line)
-	}
-	h.close()
-	h.add(make([]byte, 1), []byte("l")) // net/http looks for one octet to see whether the client is there
-	h.open()
-	add("ast")
-	if octets, line := h.read(); string(octets) != "last" || line != 4 {
-		t.Errorf("begun while the one before was served, it remembers %q, line of %d", octets, line)
-	}
-	h.close()
-	b, get := make([]byte, 4096), []byte("GET")
-	if n := testing.AllocsPerRun(100, func() { h.open(); h.add(b, get); h.close() }); n > 0 && !raceEnabled {
-		t.Errorf("%v allocations a request", n)
-	}
-}
-
 // FuzzFaultOf: whatever comes, there are words for it, bounded and without a
 // value of a field.
 func FuzzFaultOf(f *testing.F) {
 	for _, tt := range unreadable {
-		f.Add([]byte(tt.octets[:min(len(tt.octets), headOctets)]))
+		f.Add([]byte(tt.octets[:min(len(tt.octets), 4<<10)]))
 	}
 	f.Fuzz(func(t *testing.T, octets []byte) {
 		fault := faultOf(octets, "")
@@ -244,7 +184,7 @@ func TestClientConnPassesTheEndOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	c, err := clientListener{l, nil}.Accept()
+	c, err := clientListener{l}.Accept()
 	if err != nil {
 		t.Fatal(err)
 	}

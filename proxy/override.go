@@ -64,11 +64,11 @@ func (o *overrideTold) appendFacts(all []Fact) []Fact {
 		return all
 	}
 	return append(all,
-		Fact{"Override", o.Action + " for " + o.For},
-		Fact{"File", o.File},
-		Fact{"Reason", o.Reason},
-		Fact{"Reference", o.Reference},
-		Fact{"Owner", o.Owner},
-		Fact{"Expires", o.Expires},
+		Fact{"Override", o.Action + " for " + o.For, ""},
+		Fact{"File", o.File, ""},
+		Fact{"Reason", o.Reason, ""},
+		Fact{"Reference", o.Reference, ""},
+		Fact{"Owner", o.Owner, ""},
+		Fact{"Expires", o.Expires, ""},
 	)
 }

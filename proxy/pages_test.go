@@ -169,9 +169,9 @@ func TestWhyByURL(t *testing.T) {
 func TestProblemPagesExist(t *testing.T) {
 	r := start(t)
 	for _, k := range kinds {
-		a := r.get(t, typeOf(k.name))
+		a := r.get(t, problemPages+k.name)
 		if a.StatusCode != 200 || !strings.Contains(a.body, html.EscapeString(k.title)) || !strings.Contains(a.body, k.signal) {
-			t.Errorf("%s: %s: %s", typeOf(k.name), a.Status, a.body)
+			t.Errorf("%s: %s: %s", problemPages+k.name, a.Status, a.body)
 		}
 	}
 }

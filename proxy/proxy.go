@@ -16,6 +16,8 @@ import (
 	"heed/internal/audit"
 	"heed/internal/origin"
 	"heed/internal/override"
+	"heed/internal/roundtrip"
+	"heed/internal/serving"
 	"heed/policy"
 )
 
@@ -62,8 +64,8 @@ type Config struct {
 	AllowClient func(netip.Addr) bool                // who may use the proxy; nil: loopback alone
 	Roots       *x509.CertPool                       // what origins' certificates are verified with; nil: the system's
 
-	// Transport returns the way that requests go, with the limits of base,
-	// which asks origins directly over Dial. Nil: base itself.
+	// Transport returns the way that requests go, with the limits of base. It
+	// knows of roundtrip.Exchange. Nil: origins are asked directly, over Dial.
 	Transport func(base *http.Transport) http.RoundTripper
 
 	Name    string             // the deployment, in Proxy-Status; default "heed"
@@ -102,9 +104,10 @@ type Proxy struct {
 	Config
 	engine    *goproxy.ProxyHttpServer
 	transport http.RoundTripper
-	outer     *http.Server
+	server    *serving.Server
 	inside    inside
-	raw       tracker // hijacked connections, which no http.Server ends
+	via       via
+	raw       tracker // hijacked connections, which no server ends
 	work      work
 	ahead     ahead
 }
@@ -113,13 +116,15 @@ type Proxy struct {
 func New(c Config) *Proxy {
 	p := &Proxy{Config: withDefaults(c)}
 	base := p.newTransport()
-	p.transport = base
 	if p.Transport != nil {
 		p.transport = p.Transport(base)
+	} else {
+		p.transport = roundtrip.New(roundtrip.Config{Base: base})
 	}
 	p.engine = p.newEngine()
-	p.outer = p.newServer()
+	p.server = p.newServer()
 	p.inside = p.newInside()
+	p.via = newVia(p.Via)
 	return p
 }
 
@@ -169,13 +174,19 @@ func (p *Proxy) newEngine() *goproxy.ProxyHttpServer {
 	e.Logger = engineLog{p.Log}
 	// By its own transport goproxy asks where a hook gave no answer (http.go:22).
 	e.Tr = &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, errNotOurPath }}
+	e.KeepDestinationHeaders = true // an answer's fields are there before goproxy copies the others
 	// NewProxyHttpServer chains CONNECT through the environment's HTTPS_PROXY.
 	e.ConnectDial = func(string, string) (net.Conn, error) { return nil, errNotOurPath }
 	e.NonproxyHandler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, errNotOurPath.Error(), http.StatusInternalServerError)
 	})
 	e.OnRequest().DoFunc(func(r *http.Request, _ *goproxy.ProxyCtx) (*http.Request, *http.Response) {
-		return r, p.serve(exchangeOf(r))
+		x := exchangeOf(r)
+		resp := p.serve(x)
+		if !x.w.forwarded {
+			x.handFields(resp)
+		}
+		return r, resp
 	})
 	e.OnRequest().HandleConnectFunc(func(_ string, ctx *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {
 		return p.connect(exchangeOf(ctx.Req))

@@ -10,10 +10,10 @@ import (
 )
 
 // record completes the exchange's entry and hands it on. It runs last, for
-// every exchange, also one that panicked; nobody has the entry after it.
+// every exchange, also one that panicked.
 func (p *Proxy) record(x *exchange) {
 	e := x.entry
-	e.Duration = time.Since(e.Start)
+	x.entry = nil // whoever comes too late must not write into another's
 	e.BytesIn += x.body.n.Load()
 	e.BytesOut += x.w.written
 	if c := x.w.conn; c != nil && e.Verdict != audit.Answered { // else the exchanges inside count
@@ -29,6 +29,13 @@ func (p *Proxy) record(x *exchange) {
 			e.Reason = kindClientGone.name
 		}
 	}
+	p.account(e)
+}
+
+// account hands an entry on that is complete but for its end. Nobody has it after
+// it.
+func (p *Proxy) account(e *audit.Entry) {
+	e.Duration = time.Since(e.Start)
 	if e.Reason == "" {
 		e.Reason = "allowed"
 		if e.Verdict == audit.Denied {
@@ -37,7 +44,6 @@ func (p *Proxy) record(x *exchange) {
 	}
 	p.Recent.Record(e)
 	p.Record(e)
-	x.entry = nil // whoever comes too late must not write into another's
 	*e = audit.Entry{}
 	entries.Put(e)
 }

@@ -86,25 +86,26 @@ func (p *Proxy) tlsFailed(o origin.Origin, failure string, err error) {
 // Browsers open connections that they do not use, and keep them for longer.
 const leaveTime = time.Second
 
-// followLeave watches for a client that leaves after the handshake and before
-// its first request. A client that resumes a session has accepted heed before.
-func (p *Proxy) followLeave(c net.Conn, s http.ConnState) {
-	var secure *tls.Conn
-	var t *tunnel
-	switch c := c.(type) {
-	case *secureConn:
-		secure, _ = c.Conn.(*tls.Conn)
-		t = c.tunnel
-	case *tls.Conn: // HTTP/2
-		if below, ok := c.NetConn().(*clientConn); ok {
-			secure, t = c, below.tunnel
-		}
-	}
-	if secure == nil || t.used || s == http.StateNew {
+// followConn watches the connections in HTTP/2.
+func (p *Proxy) followConn(c net.Conn, s http.ConnState) {
+	secure, ok := c.(*tls.Conn)
+	if !ok || s == http.StateNew {
 		return
 	}
-	t.used = true // whatever it is, it is looked at once
-	if s != http.StateClosed || secure.ConnectionState().DidResume || time.Since(t.shaken) > leaveTime {
+	below, ok := secure.NetConn().(*clientConn)
+	if !ok || below.tunnel.used {
+		return
+	}
+	below.tunnel.used = true // whatever it is, it is looked at once
+	if s == http.StateClosed {
+		p.followLeave(secure, below.tunnel)
+	}
+}
+
+// followLeave looks at a connection that ended after the handshake and before its
+// first request. A client that resumed a session has accepted heed before.
+func (p *Proxy) followLeave(secure *tls.Conn, t *tunnel) {
+	if secure.ConnectionState().DidResume || time.Since(t.shaken) > leaveTime {
 		return
 	}
 	_ = secure.SetReadDeadline(time.Unix(1, 0))

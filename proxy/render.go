@@ -5,11 +5,7 @@ import (
 	"embed"
 	"encoding/json"
 	"html/template"
-	"io"
 	"strconv"
-	"strings"
-
-	"github.com/elnormous/contenttype"
 )
 
 const (
@@ -26,42 +22,16 @@ var pageFiles embed.FS
 
 var pages = template.Must(template.ParseFS(pageFiles, "pages/*.html"))
 
-// forms are what an explanation can be rendered as. Text comes first: it is
-// what a client gets that takes anything, a person with curl most likely.
-var renderings = []contenttype.MediaType{
-	contenttype.NewMediaType("text/plain"),
-	contenttype.NewMediaType(typeProblem),
-	contenttype.NewMediaType("application/json"),
-	contenttype.NewMediaType("text/html"),
-	contenttype.NewMediaType("application/xhtml+xml"),
-}
-
-// render returns the explanation as the Accept fields ask for.
-func (e *explanation) render(accept []string) (contentType string, body []byte) {
+// render appends the explanation to b as the Accept fields ask for, and returns
+// the value of Content-Type besides.
+func (e *explanation) render(b []byte, accept []string) (contentType []string, body []byte) {
 	switch chosen(accept) {
-	case "json":
-		return typeProblem, append(e.json(), '\n')
-	case "html":
-		return typeHTML, e.html()
+	case formJSON:
+		return asProblem, append(append(b, e.json()...), '\n')
+	case formHTML:
+		return asHTML, e.html(b)
 	default:
-		return typeText, e.text()
-	}
-}
-
-func chosen(accept []string) string {
-	if len(accept) == 0 || len(accept) == 1 && accept[0] == "*/*" {
-		return "text"
-	}
-	m, _, err := contenttype.GetAcceptableMediaTypeFromHeader(strings.Join(accept, ", "), renderings)
-	switch {
-	case err != nil:
-		return "text"
-	case strings.HasSuffix(m.Subtype, "json"):
-		return "json"
-	case strings.HasSuffix(m.Subtype, "html"), m.Subtype == "xhtml+xml":
-		return "html"
-	default:
-		return "text"
+		return asText, e.text(b)
 	}
 }
 
@@ -73,12 +43,9 @@ func (e *explanation) json() []byte {
 	return b
 }
 
-func (e *explanation) html() []byte { return page("explanation.html", e) }
-
 // text is the explanation for a terminal, a fact a line.
-func (e *explanation) text() []byte {
+func (e *explanation) text(b []byte) []byte {
 	const column = "             " // what a name and its colon have at least, and a blank
-	b := make([]byte, 0, 1<<10)
 	b = append(strconv.AppendInt(b, int64(e.Status), 10), ' ')
 	b = append(append(append(b, e.Title...), "\n\n"...), e.Detail...)
 	b = append(b, "\n\n"...)
@@ -96,8 +63,14 @@ func (e *explanation) text() []byte {
 	return b
 }
 
-// Fact is a line of an explanation.
-type Fact struct{ Name, Value string }
+// Fact is a line of an explanation. As is how a page shows the value: "code",
+// "link", or "" for as it is.
+type Fact struct{ Name, Value, As string }
+
+const (
+	inCode = "code"
+	asLink = "link"
+)
 
 // Facts lists what is known, in reading order.
 func (e *explanation) Facts() []Fact { return e.appendFacts(nil) }
@@ -108,23 +81,23 @@ const mostFacts = 17
 func (e *explanation) appendFacts(all []Fact) []Fact {
 	var line string
 	if e.Line > 0 {
-		line = e.Rule + " (line " + strconv.Itoa(e.Line) + ")"
+		line = e.made.join(e.Rule, " (line ", e.made.number(e.Line), ")")
 	}
 	all = append(all,
-		Fact{"URL", e.URL},
-		Fact{"Agent", e.Agent},
-		Fact{"Group", e.Group},
-		Fact{"Rule", line},
-		Fact{"Met by", e.Form},
-		Fact{"Dialect", e.Dialect},
+		Fact{"URL", e.URL, ""},
+		Fact{"Agent", e.Agent, inCode},
+		Fact{"Group", e.Group, inCode},
+		Fact{"Rule", line, inCode},
+		Fact{"Met by", e.Form, inCode},
+		Fact{"Dialect", e.Dialect, ""},
 	)
 	all = e.Override.appendFacts(all)
 	all = append(all,
-		Fact{"robots.txt", e.Robots},
-		Fact{"Access", e.Access},
-		Fact{"Fetched", e.Fetched},
-		Fact{"Decision id", e.ID},
-		Fact{"Look it up", e.Instance},
+		Fact{"robots.txt", e.Robots, asLink},
+		Fact{"Access", e.Access, ""},
+		Fact{"Fetched", e.Fetched, ""},
+		Fact{"Decision id", e.ID, inCode},
+		Fact{"Look it up", e.Instance, asLink},
 	)
 	known := all[:0]
 	for _, f := range all {
@@ -142,5 +115,3 @@ func page(name string, data any) []byte {
 	}
 	return b.Bytes()
 }
-
-func readCloser(b []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(b)) }

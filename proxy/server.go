@@ -2,7 +2,9 @@ package proxy
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"log" //nolint:depguard // net/http asks for one: Server.ErrorLog
 	"net"
 	"net/http"
@@ -10,15 +12,35 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"heed/internal/serving"
 )
 
 // settleTime is how long Shutdown waits for exchanges that it has cut off.
 const settleTime = time.Second
 
-// newServer returns an http.Server with the limits that hold for clients on
-// every channel. There is no limit on a whole request or answer: bodies are
-// streamed for as long as they move.
-func (p *Proxy) newServer() *http.Server {
+// newServer returns what serves HTTP/1.1, on the proxy's own port and inside
+// tunnels. There is no limit on a whole request or answer: bodies are streamed
+// for as long as they move.
+func (p *Proxy) newServer() *serving.Server {
+	return serving.New(serving.Config{
+		Handler:       http.HandlerFunc(p.serveExchange),
+		Malformed:     p.malformed,
+		Errors:        func(err error) { p.Log.Error().Err(err).Msg("accepting a client failed; trying again") },
+		Panicked:      p.panicked,
+		HeaderTimeout: p.Timeouts.ClientHeader,
+		IdleTimeout:   p.Timeouts.Idle,
+		HeaderLimit:   p.Limits.Header,
+	})
+}
+
+// panicked says what no exchange's own recovery has seen.
+func (p *Proxy) panicked(v any, stack []byte) {
+	p.Log.Error().Str("panic", fmt.Sprint(v)).Bytes("stack", stack).Msg("serving a client panicked")
+}
+
+// newHTTP2 returns what serves HTTP/2 inside TLS inside tunnels.
+func (p *Proxy) newHTTP2(protocols *tls.Config) *http.Server {
 	return &http.Server{
 		Handler:           http.HandlerFunc(p.serveExchange),
 		ConnContext:       withConn,
@@ -26,14 +48,9 @@ func (p *Proxy) newServer() *http.Server {
 		ReadHeaderTimeout: p.Timeouts.ClientHeader,
 		IdleTimeout:       p.Timeouts.Idle,
 		MaxHeaderBytes:    p.Limits.Header,
+		TLSConfig:         protocols.Clone(), // by its NextProtos Serve knows that it is to speak HTTP/2
 		ErrorLog:          log.New(serverLog{p.Log}, "", 0),
 	}
-}
-
-// followConn sees what becomes of a connection.
-func (p *Proxy) followConn(c net.Conn, s http.ConnState) {
-	followHead(c, s)
-	p.followLeave(c, s)
 }
 
 // Serve takes clients from l until Shutdown is called, and then returns nil;
@@ -43,7 +60,7 @@ func (p *Proxy) followConn(c net.Conn, s http.ConnState) {
 func (p *Proxy) Serve(l net.Listener) error {
 	inside := make(chan error, 1)
 	go func() { inside <- p.inside.serve() }()
-	err := closed(p.outer.Serve(clientListener{eitherListener{l, p.ownTLS()}, p}))
+	err := closed(p.server.Serve(clientListener{eitherListener{l, p.ownTLS()}}))
 	if err != nil {
 		_ = p.inside.server.Close()
 	}
@@ -62,14 +79,13 @@ func closed(err error) error {
 // ended and are recorded. When ctx ends first, what is left is cut off.
 func (p *Proxy) Shutdown(ctx context.Context) error {
 	ended := make(chan error, 2)
-	for _, s := range []*http.Server{p.outer, p.inside.server} {
-		go func() { ended <- s.Shutdown(ctx) }()
-	}
+	go func() { ended <- p.server.Shutdown(ctx) }()
+	go func() { ended <- p.inside.server.Shutdown(ctx) }()
 	err := errors.Join(<-ended, <-ended, p.raw.drain(ctx))
 	if err == nil {
 		err = p.work.wait(ctx)
 	}
-	_ = p.outer.Close() // what Shutdown left
+	_ = p.server.Close() // what Shutdown left
 	_ = p.inside.server.Close()
 	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()

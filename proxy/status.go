@@ -28,7 +28,7 @@ func (p *Proxy) status(x *exchange) *http.Response {
 	}
 	switch path := u.Path; {
 	case path == "/":
-		return p.page(x, typeHTML, page("start.html", p.startPage()))
+		return p.page(x, asHTML, page("start.html", p.startPage()))
 	case path == "/ca.pem" || path == "/ca.crt":
 		return p.download(x, "application/x-pem-file", "heed-ca.pem", p.Authority.PEM)
 	case path == "/ca.der" || path == "/ca.cer":
@@ -107,7 +107,7 @@ func problemOfEntry(e *audit.Entry) *problem {
 
 // explained answers a question about a decision: 200 whatever was decided.
 func (p *Proxy) explained(x *exchange, e *explanation) *http.Response {
-	contentType, body := e.render(x.in.Header["Accept"])
+	contentType, body := e.render(nil, x.in.Header["Accept"])
 	return p.page(x, contentType, body)
 }
 
@@ -116,7 +116,7 @@ func (p *Proxy) problemPage(x *exchange, name string) *http.Response {
 	if k == nil {
 		return p.noSuchPage(x, fmt.Errorf("there is no problem %q", shown(name)))
 	}
-	return p.page(x, typeHTML, page("problem.html", struct {
+	return p.page(x, asHTML, page("problem.html", struct {
 		Name, Title, Signal, Remedy string
 		Status                      int
 	}{k.name, k.title, k.signal, remedies[k], k.status}))
@@ -128,19 +128,20 @@ func (p *Proxy) noSuchPage(x *exchange, err error) *http.Response {
 	return resp
 }
 
-func (p *Proxy) page(x *exchange, contentType string, body []byte) *http.Response {
+func (p *Proxy) page(x *exchange, contentType []string, body []byte) *http.Response {
 	h := http.Header{
-		"Content-Type":            {contentType},
+		"Content-Type":            contentType,
 		"Content-Length":          {strconv.Itoa(len(body))},
-		"Cache-Control":           {"no-store"},
-		"Content-Security-Policy": {pagePolicy},
-		"X-Content-Type-Options":  {"nosniff"},
+		"Cache-Control":           noStore,
+		"Content-Security-Policy": confined,
+		"X-Content-Type-Options":  noSniff,
 	}
-	return newResponse(x.in, http.StatusOK, "OK", h, body)
+	a := &ownAnswer{response: http.Response{Status: "200 OK"}}
+	return a.respond(x.in, http.StatusOK, h, body)
 }
 
 func (p *Proxy) download(x *exchange, contentType, name string, body []byte) *http.Response {
-	resp := p.page(x, contentType, body)
+	resp := p.page(x, []string{contentType}, body)
 	resp.Header["Content-Disposition"] = []string{`attachment; filename="` + name + `"`}
 	return resp
 }

@@ -219,8 +219,8 @@ func redactUserinfo(raw string) string {
 // rewrites some octets of a Path, but none of an Opaque. An Opaque that begins
 // with two slashes would become another request, so a path that does is sent
 // in absolute-form, which every origin must accept (RFC 9112 §3.2.2).
-func outURL(o origin.Origin, target string) *url.URL {
-	u := &url.URL{Scheme: o.Scheme, Host: o.Authority()}
+func outURL(o origin.Origin, target string) url.URL {
+	u := url.URL{Scheme: o.Scheme, Host: o.Authority()}
 	path, query, has := strings.Cut(target, "?")
 	u.RawQuery, u.ForceQuery = query, has && query == ""
 	if strings.HasPrefix(path, "//") {

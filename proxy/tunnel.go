@@ -28,13 +28,13 @@ func (p *Proxy) relay(x *exchange, upstream net.Conn) {
 		return
 	}
 	x.left = true
-	x.in, x.body.ReadCloser, x.w.ResponseWriter, x.w.in = nil, nil, nil, nil
+	e := x.entry   // of the exchange nothing else stays
 	p.work.enter() // before the caller leaves: Shutdown waits for the record
 	limits := relay.Limits{Stalled: p.Timeouts.Idle, Quiet: quietFor}
 	relay.Start(lowest(client.Conn), upstream, limits, func(received, sent int64) {
-		client.received.Add(received)
-		client.sent.Add(sent)
-		p.endTunnel(x)
+		e.BytesIn = client.received.Load() + received
+		e.BytesOut = client.sent.Load() + sent
+		p.endTunnel(e, client)
 	})
 }
 
@@ -51,15 +51,15 @@ func (p *Proxy) sendEarly(client *rawConn, upstream net.Conn) error {
 
 // endTunnel records a tunnel that has ended. Nobody above recovers from a
 // panic here, and others are not to end with it.
-func (p *Proxy) endTunnel(x *exchange) {
+func (p *Proxy) endTunnel(e *audit.Entry, client *rawConn) {
 	defer p.work.leave()
 	defer func() {
 		if cause := recover(); cause != nil {
-			p.Log.Error().Str("id", x.entry.ID).Str("panic", sprintf("%v", []any{cause})).Bytes("stack", debug.Stack()).Msg("recording a tunnel panicked")
+			p.Log.Error().Str("panic", sprintf("%v", []any{cause})).Bytes("stack", debug.Stack()).Msg("recording a tunnel panicked")
 		}
 	}()
-	defer p.record(x)
-	_ = x.w.conn.Close()
+	defer p.account(e)
+	_ = client.Close()
 }
 
 // lowest is the client's connection without what heed has put around it to

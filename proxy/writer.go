@@ -11,14 +11,17 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"heed/internal/serving"
 )
 
-// responseWriter stands between goproxy and net/http's ResponseWriter. It
-// counts, copies with pooled buffers, flushes streams, keeps net/http from
-// adding fields to an origin's answer, and gives out hijacked connections
-// that are tracked and have lost nothing.
+// responseWriter stands between goproxy and the ResponseWriter of a server. It
+// counts, keeps fields from being added to an origin's answer, and gives out
+// hijacked connections that are tracked and have lost nothing; in HTTP/2, where
+// it is net/http's, it copies with pooled buffers and flushes streams.
 type responseWriter struct {
 	http.ResponseWriter
+	own     *serving.Response // the same, in HTTP/1.1; nil in HTTP/2
 	in      *http.Request
 	raw     *tracker // for hijacked connections; nil inside a tunnel, which is tracked already
 	connect bool
@@ -26,7 +29,7 @@ type responseWriter struct {
 	status    int
 	written   int64
 	forwarded bool     // the answer is an origin's: nothing is added to it
-	stream    bool     // its length is unknown: each read is passed on at once
+	endless   bool     // it has no length
 	cut       error    // why the origin's answer broke off
 	conn      *rawConn // set by Hijack
 	upgrade   *upgrade // what the connection becomes behind a 101
@@ -47,21 +50,27 @@ func (w *responseWriter) WriteHeader(status int) {
 				h[name] = nil
 			}
 		}
-		w.stream = len(h["Content-Length"]) == 0
 	}
+	w.endless = len(w.Header()["Content-Length"]) == 0
 	w.ResponseWriter.WriteHeader(status)
-	if w.stream && status != http.StatusSwitchingProtocols {
-		w.Flush() // the first octet of the body may be long in coming
+	if w.forwarded && status != http.StatusSwitchingProtocols {
+		clear(w.Header()) // it was taken; what is written to it now are trailers
 	}
 }
 
 // writeInterim passes a 1xx answer on, unless the final one has begun. A
 // client of HTTP/1.0 gets none (RFC 9110 §15.2). The transport calls this on a
 // goroutine of its own, and may do so after it gave the request up.
-func (w *responseWriter) writeInterim(status int, fields http.Header) {
+func (w *responseWriter) writeInterim(status int, fields http.Header, section []byte) {
 	w.interim.Lock()
 	defer w.interim.Unlock()
 	if w.interimOver || !w.in.ProtoAtLeast(1, 1) {
+		return
+	}
+	if w.own != nil {
+		w.own.Like(fields, section)
+		w.own.WriteHeader(status)
+		w.own.Like(nil, nil)
 		return
 	}
 	h := w.Header()
@@ -94,12 +103,12 @@ func (w *responseWriter) Flush() {
 	_ = http.NewResponseController(w.ResponseWriter).Flush() // a client that went away is no fault
 }
 
-// headerDelay is how long the header of a stream waits for the first octets,
-// so that both are sent in one packet.
+// headerDelay is how long the header of an answer waits for the first octets, so
+// that both are sent in one packet.
 const headerDelay = 2 * time.Millisecond
 
-// flushSoon sends the header of a stream though nothing follows yet, as in
-// events that are still to happen. The function that it returns takes it back.
+// flushSoon sends the header though nothing follows yet, as in events that are
+// still to happen. The function that it returns takes it back.
 func (w *responseWriter) flushSoon() (stop func()) {
 	over := false
 	timer := time.AfterFunc(headerDelay, func() {
@@ -119,18 +128,19 @@ func (w *responseWriter) flushSoon() (stop func()) {
 
 var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// ReadFrom copies an answer's body. Without it net/http allocates 32 KiB for
-// each, and streams that are not event streams are held back (http.go:100).
+// ReadFrom copies an answer's body, each part as it comes. Without it net/http
+// allocates 32 KiB for each and holds parts back, and goproxy flushes event
+// streams alone (http.go:100).
 func (w *responseWriter) ReadFrom(r io.Reader) (int64, error) {
+	if w.own != nil {
+		n, err := w.own.ReadFrom(r)
+		w.written += n
+		return n, err
+	}
 	buf := buffers.Get().(*[32 << 10]byte)
 	defer buffers.Put(buf)
-	if w.stream {
-		w.Flush() // the header, before the first octet of the body, which may be long in coming
-	}
-	if w.stream {
-		stop := w.flushSoon()
-		defer stop()
-	}
+	stop := w.flushSoon()
+	defer stop()
 	var total int64
 	for {
 		n, err := r.Read(buf[:])
@@ -140,9 +150,9 @@ func (w *responseWriter) ReadFrom(r io.Reader) (int64, error) {
 			if writeErr != nil {
 				return total, writeErr
 			}
-			if w.stream {
-				w.Flush()
-			}
+		}
+		if err == nil || w.endless { // more may be long in coming; and of a short answer net/http would tell a length
+			w.Flush()
 		}
 		if errors.Is(err, io.EOF) {
 			return total, nil
@@ -213,6 +223,6 @@ func (b *countedBody) Read(p []byte) (int, error) {
 // that is being passed on at that time. HTTP/2 has frames for both.
 func (b *countedBody) ask() {
 	if in := b.w.in; in != nil && in.ProtoMajor == 1 && hasToken(in.Header["Expect"], "100-continue") {
-		b.w.writeInterim(http.StatusContinue, nil)
+		b.w.writeInterim(http.StatusContinue, nil, nil)
 	}
 }

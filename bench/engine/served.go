@@ -103,6 +103,12 @@ func serveEngine(l net.Listener, folder string, mode proxy.Mode) error {
 // allowAll has no rules for anybody.
 type allowAll struct{}
 
+// Remembered has the same.
+func (allowAll) Remembered(origin.Origin, time.Time) (policy.Snapshot, bool) {
+	return policy.Snapshot{Access: policy.Unavailable, Status: http.StatusNotFound}, true
+}
+
+// Snapshot has no rules.
 func (allowAll) Snapshot(context.Context, origin.Origin) (policy.Snapshot, error) {
 	return policy.Snapshot{Access: policy.Unavailable, Status: http.StatusNotFound}, nil
 }

@@ -110,7 +110,7 @@ func upstreamRoots(path string) (*x509.CertPool, error) {
 // fetcherConfig gives robots.txt its own connections: they carry nothing of a
 // client, and a client's requests cannot hold them.
 func fetcherConfig(c config.Config, d *dial.Dialer, roots *x509.CertPool, version string) fetch.Config {
-	transport := d.RobotsTransport(&http.Transport{ // a proxy's own 404 is no permission
+	transport := d.Transport(&http.Transport{
 		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    time.Duration(c.Timeouts.TLSHandshake),
 		MaxResponseHeaderBytes: 64 << 10,
@@ -123,6 +123,7 @@ func fetcherConfig(c config.Config, d *dial.Dialer, roots *x509.CertPool, versio
 		// the goroutine that acknowledges, for ever: net/http has no other bound.
 		HTTP2: &http.HTTP2Config{WriteByteTimeout: time.Duration(c.Robots.Timeout)},
 	})
+	transport.OriginsOnly = true // a proxy's own 404 is no permission
 	return fetch.Config{
 		Transport:   transport,
 		UserAgent:   userAgent(version, c.Contact),

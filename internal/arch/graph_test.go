@@ -28,7 +28,7 @@ var graph = map[string]row{
 		modules: []string{"github.com/patrickmn/go-cache", "golang.org/x/text"},
 	},
 	"proxy": {
-		heed: []string{"policy", "internal/agent", "internal/audit", "internal/dial", "internal/origin", "internal/override", "internal/relay"},
+		heed: []string{"policy", "internal/agent", "internal/audit", "internal/dial", "internal/origin", "internal/override", "internal/relay", "internal/roundtrip", "internal/serving"},
 		modules: []string{
 			"github.com/elazarl/goproxy",
 			"github.com/dunglas/httpsfv",
@@ -76,7 +76,7 @@ var graph = map[string]row{
 		modules: []string{"github.com/goccy/go-yaml"},
 	},
 	"internal/dial": {
-		heed:    []string{"internal/origin"},
+		heed:    []string{"internal/origin", "internal/roundtrip"},
 		modules: []string{"code.dny.dev/ssrf", "github.com/dunglas/httpsfv", "github.com/hashicorp/golang-lru/v2", "golang.org/x/net", "golang.org/x/sync"},
 	},
 	"internal/faults":    {heed: []string{"policy"}, modules: []string{"golang.org/x/net"}},

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/dunglas/httpsfv"
+
+	"heed/internal/roundtrip"
 )
 
 // Transport makes requests over the connections of a Dialer. Where there is no
@@ -33,26 +35,27 @@ type Transport struct {
 	OriginsOnly bool
 
 	dialer   *Dialer
-	dialled  *http.Transport
-	absolute *http.Transport // requests in absolute form to the proxy; nil: there are none
+	dialled  *roundtrip.Transport
+	absolute *roundtrip.Transport // requests in absolute form to the proxy; nil: there are none
 }
 
 // Transport returns one with the limits and the TLS of base, whose DialContext
 // and Proxy it sets. base is not to be used otherwise then.
 func (d *Dialer) Transport(base *http.Transport) *Transport {
 	base.DialContext, base.Proxy = d.DialContext, nil
-	t := &Transport{dialer: d, dialled: base}
+	t := &Transport{dialer: d}
 	if u := d.upstream; u != nil && u.scheme != "socks5" {
-		t.absolute = base.Clone()
+		absolute := base.Clone()
 		// TLS with the proxy is part of the connection that dialProxy makes.
-		t.absolute.Proxy = http.ProxyURL(&url.URL{Scheme: "http", User: u.user, Host: u.at.addr()})
-		t.absolute.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		absolute.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(ctx, d.timeout)
 			defer cancel()
 			return d.dialProxy(ctx)
 		}
-		t.absolute.MaxIdleConnsPerHost = base.MaxIdleConns // for all origins there is this one host
+		absolute.MaxIdleConnsPerHost = base.MaxIdleConns // for all origins there is this one host
+		t.absolute = roundtrip.New(roundtrip.Config{Base: absolute, Proxy: &url.URL{Scheme: "http", User: u.user, Host: u.at.addr()}})
 	}
+	t.dialled = roundtrip.New(roundtrip.Config{Base: base})
 	return t
 }
 
@@ -138,7 +141,7 @@ func (t *Transport) inAbsoluteForm(req *http.Request) (*http.Request, error) {
 	if !strings.HasPrefix(req.URL.Opaque, "/") || strings.HasPrefix(req.URL.Opaque, "//") {
 		return req, nil
 	}
-	// net/http sends an Opaque as it is, which here is the path alone.
+	// An Opaque is sent as it is, which here is the path alone.
 	in, at := *req, *req.URL
 	at.Opaque = "//" + at.Host + at.Opaque
 	in.URL = &at

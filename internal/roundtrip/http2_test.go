@@ -171,7 +171,8 @@ func TestUpgradeIsAskedForInHTTP1(t *testing.T) {
 	}
 }
 
-// silent is an address at which nobody says anything, and then what is said.
+// learners returns a Transport whose connections are made by dial, which is told
+// how many they are.
 func learners(t *testing.T, dial func(ctx context.Context, n int) (net.Conn, error)) *Transport {
 	t.Helper()
 	var n atomic.Int64
@@ -305,7 +306,10 @@ func TestLeftOverConnectionIsClosed(t *testing.T) {
 // An origin that refuses each stream is asked as often as it says.
 func TestOriginThatTakesNothingInHTTP2(t *testing.T) {
 	var seen atomic.Int64
+	gone := make(chan struct{})
+	defer close(gone)
 	o := newOrigin(t, &tls.Config{Certificates: authority().TLS.Certificates, NextProtos: []string{"h2"}}, func(c *peer, _ int64) {
+		go func() { <-gone; _ = c.raw.Close() }() // net/http keeps it until the streams are answered
 		preface := make([]byte, 24)
 		if _, err := io.ReadFull(c.in, preface); err != nil {
 			return

@@ -2,9 +2,11 @@ package roundtrip
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -318,5 +320,41 @@ func TestBodyIsClosedWhileItIsRead(t *testing.T) {
 			t.Fatal("the reader still waits")
 		}
 		eventually(t, "the connection is closed", func() bool { return o.open.Load() == 0 })
+	}
+}
+
+// With an upstream proxy the connection may come inside a TLS that was made
+// elsewhere. What that holds is looked at, too, and leaves no deadline behind.
+func TestConnectionInsideAnothersTLS(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		inner := serverTLS()
+		o := newOrigin(t, serverTLS(), func(c *peer, n int64) {
+			if secure {
+				c.Conn = tls.Server(c.Conn, inner)
+				c.in = newReader(c.Conn)
+			}
+			for i := 0; c.request() != nil; i++ {
+				if n == 1 && i == 4 {
+					c.say(ok("right"), ok("poison"))
+					continue
+				}
+				c.say(ok("right"))
+			}
+		})
+		tr := newClient(t, func(b *http.Transport) {
+			b.ResponseHeaderTimeout = time.Minute
+			b.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return (&tls.Dialer{Config: &tls.Config{RootCAs: roots()}}).DialContext(ctx, network, o.addr)
+			}
+		})
+		for i := range 10 {
+			if _, body, err := fetch(tr, newRequest(t, "POST", o.url(secure), nil)); body != "right" || err != nil {
+				t.Fatalf("TLS in it %t, request %d: %q, %v", secure, i, body, err)
+			}
+		}
+		if n := o.accepted.Load(); n != 2 {
+			t.Errorf("TLS in it %t: %d connections, want 2", secure, n)
+		}
+		tr.CloseIdleConnections()
 	}
 }

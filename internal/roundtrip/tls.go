@@ -120,6 +120,7 @@ func (c *conn) drained() bool {
 	}
 	if c.wire == nil || inTLS(c.wire) { // a TLS that was made elsewhere, as with an upstream proxy
 		var octet [1]byte
+		c.by = time.Time{} // the deadline is another one now
 		_ = c.SetReadDeadline(time.Unix(1, 0))
 		n, err := secure.Read(octet[:])
 		var timeout net.Error

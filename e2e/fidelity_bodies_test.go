@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -41,7 +42,7 @@ func (h *heed) peak(t *testing.T) int64 {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.cmd.Process.Pid))
 	if err != nil {
-		if errors.Is(err, os.ErrNotExist) {
+		if runtime.GOOS != "linux" {
 			t.Skip("this system does not tell what a process has held")
 		}
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"heed/internal/audit"
 	"heed/internal/origin"
+	"heed/internal/serving"
 )
 
 // Mode is what is done with TLS inside a CONNECT.
@@ -155,6 +156,6 @@ func (p *Proxy) reject(client *rawConn, resp *http.Response) {
 	resp.Header["Date"] = []string{time.Now().UTC().Format(http.TimeFormat)}
 	_ = client.SetDeadline(time.Now().Add(p.Timeouts.TLSHandshake))
 	_ = resp.Write(client) // a client that went away is no fault
-	linger(client)
+	serving.Linger(client)
 	_ = client.Close()
 }

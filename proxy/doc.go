@@ -22,9 +22,14 @@
 //	decide.go    what the origin's robots.txt says
 //	override.go  or the operator in its place
 //	forward.go   to the origin and back; fields.go: what an intermediary removes and adds; upgrade.go: WebSockets
-//	deny.go      the answer instead, explained (explain.go, render.go)
+//	deny.go      the answer instead, explained (explain.go), as accept.go says (render.go, page.go)
 //	record.go    one audit.Entry, always
 //	status.go    heed's own pages
+//
+// Around them: server.go has what serves clients, in HTTP/1.1 by package serving,
+// in HTTP/2 by net/http (inside.go); writer.go and exchange.go join it to goproxy;
+// either.go takes TLS on the proxy's own port; ahead.go begins what a tunnel will
+// need; refusal.go tells of clients that do not trust heed.
 //
 // # When in doubt
 //

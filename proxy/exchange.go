@@ -196,7 +196,7 @@ func (p *Proxy) recoverExchange(x *exchange) {
 	p.Log.Error().Str("id", x.entry.ID).Str("panic", fmt.Sprint(cause)).Bytes("stack", debug.Stack()).Msg("exchange panicked")
 	resp := p.deny(x)
 	if x.w.conn != nil {
-		_ = x.w.conn.Close() // net/http leaves a hijacked connection open
+		_ = x.w.conn.Close() // a server leaves a hijacked connection open
 	}
 	if x.w.status != 0 || x.w.conn != nil {
 		x.w.Flush() // that it was an answer, which is now broken off

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"io"
 	"net"
 	"runtime/debug"
 	"time"
@@ -16,8 +15,8 @@ const quietFor = 5
 
 // relay carries both directions of an unread tunnel until both have ended, or
 // nothing moved in either for quietFor idle times, or one end took nothing for
-// the idle time. It returns at once: the goroutine that net/http has for the
-// client holds buffers of 12 KiB and a deep stack, and an open tunnel should
+// the idle time. It returns at once: the goroutine that serves the
+// client holds a buffer and a deep stack, and an open tunnel should
 // cost next to nothing. From here on the exchange belongs to the tunnel, and is
 // recorded when that ends.
 func (p *Proxy) relay(x *exchange, upstream net.Conn) {
@@ -69,20 +68,4 @@ func lowest(c net.Conn) net.Conn {
 		return either.spoken()
 	}
 	return c
-}
-
-// lingerTime and lingerOctets bound what is read of a request that has been
-// answered.
-const (
-	lingerTime   = time.Second
-	lingerOctets = 256 << 10
-)
-
-// linger ends a connection on which something was answered though not all of
-// the request was read: closed at once, the answer would be lost to a reset.
-func linger(c net.Conn) {
-	if closeWrite(c) == nil {
-		_ = c.SetReadDeadline(time.Now().Add(lingerTime))
-		_, _ = io.CopyN(io.Discard, c, lingerOctets) // whatever ends it
-	}
 }

@@ -39,8 +39,8 @@ type responseWriter struct {
 	interimOver bool       // the final answer has begun, or there will be none of the origin's
 }
 
-// WriteHeader begins the answer. net/http adds a Date and sniffs a
-// Content-Type unless the key is there with no value.
+// WriteHeader begins the answer. Both servers add a Date, and net/http sniffs a
+// Content-Type, unless the key is there with no value.
 func (w *responseWriter) WriteHeader(status int) {
 	w.endInterim()
 	w.status = status
@@ -218,9 +218,9 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ask sends 100 Continue where the client expects it. net/http would do so by
-// itself at the first read, but without regard to a 1xx answer of the origin
-// that is being passed on at that time. HTTP/2 has frames for both.
+// ask sends 100 Continue where the client expects it, not into a 1xx answer of
+// the origin that is being passed on at that time. HTTP/2 has frames for both,
+// and net/http sees to it.
 func (b *countedBody) ask() {
 	if in := b.w.in; in != nil && in.ProtoMajor == 1 && hasToken(in.Header["Expect"], "100-continue") {
 		b.w.writeInterim(http.StatusContinue, nil, nil)

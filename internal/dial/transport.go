@@ -14,8 +14,9 @@ import (
 	"heed/internal/roundtrip"
 )
 
-// Transport makes requests over the connections of a Dialer. Where there is no
-// upstream proxy it is an http.Transport and no more.
+// Transport makes requests over the connections of a Dialer, by package
+// roundtrip. Where there is no upstream proxy it is a roundtrip.Transport and no
+// more.
 //
 // A request for http that goes to an HTTP proxy is sent to it in absolute form,
 // since few of them let CONNECT through to port 80. Everything else is sent

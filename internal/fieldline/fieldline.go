@@ -1,5 +1,5 @@
-// Package fieldline writes the fields of a message in the order and the spelling
-// of another header section.
+// Package fieldline looks at header sections as they come (Scanner, Lines), and
+// writes the fields of a message in the order and the spelling of one (Append).
 //
 // net/http reads fields into a map, under names in one spelling, and writes them
 // sorted. To most receivers both are one (RFC 9110 §5.1, §5.3); some tell
@@ -9,9 +9,7 @@
 package fieldline
 
 import (
-	"bytes"
 	"cmp"
-	"iter"
 	"slices"
 	"strings"
 )
@@ -34,7 +32,8 @@ const mostNames = 4 * most
 // for lines of one name, and those that it does not name behind them, sorted by
 // name, a Host before all. The section begins with its first line, which is no
 // field, and may be cut anywhere; nil means that all are sorted, and so are
-// more than 128, and those behind 512 others. Append keeps nothing, and changes the order of lines.
+// more than 128, and those behind 512 others. Append keeps nothing, and changes
+// the order of lines.
 func Append(b []byte, lines []Line, section []byte) []byte {
 	if left := len(lines); 0 < left && left <= most {
 		names := 0
@@ -60,26 +59,6 @@ func Append(b []byte, lines []Line, section []byte) []byte {
 	}
 	return b
 }
-
-// Names yields the names of a header section as they are spelled, up to its
-// end or the last line that is whole.
-func Names(section []byte) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		_, rest, _ := bytes.Cut(section, newline)
-		for {
-			line, after, whole := bytes.Cut(rest, newline)
-			if !whole || len(line) == 0 || line[0] == '\r' {
-				return
-			}
-			if colon := bytes.IndexByte(line, ':'); colon > 0 && !yield(line[:colon]) {
-				return
-			}
-			rest = after
-		}
-	}
-}
-
-var newline = []byte("\n")
 
 // next returns the first line of a name that was not appended yet.
 func next(lines []Line, name []byte) *Line {

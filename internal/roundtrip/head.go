@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"heed/internal/fieldline"
 )
 
 // FramingError is a response of which two readers would take different parts
@@ -30,17 +32,15 @@ func (c *conn) head() ([]byte, error) {
 	if limit <= 0 {
 		limit = defaultHeaderLimit
 	}
-	var s section
+	var s fieldline.Scanner
 	for {
 		octets, _ := c.reader.Peek(c.reader.Buffered())
-		end, err := s.look(octets)
+		end := s.End(octets)
 		switch {
-		case err != nil:
-			return nil, err
 		case end > limit, end == 0 && len(octets) > limit:
 			return nil, fmt.Errorf("response with a header section of more than %d octets", limit)
 		case end > 0:
-			return octets[:end], nil
+			return octets[:end], fault(octets[:end])
 		case len(octets) == c.reader.Size(): // it is longer than usual
 			c.grow(octets, limit)
 		}
@@ -61,37 +61,7 @@ func (c *conn) grow(octets []byte, limit int) {
 	giveBack(full)
 }
 
-// section is a header section that is being looked at.
-type section struct {
-	line   int // where the line begins that is next
-	seen   int // how far there is no end of that line
-	first  bool
-	old    bool // older than HTTP/1.1
-	length bool
-	coding bool
-}
-
-// look goes through the lines that are whole. It returns where the section
-// ends, 0 if it does not yet.
-func (s *section) look(b []byte) (end int, err error) {
-	for {
-		n := bytes.IndexByte(b[s.seen:], '\n')
-		if n < 0 {
-			s.seen = len(b)
-			return 0, nil
-		}
-		n += s.seen
-		line := bytes.TrimSuffix(b[s.line:n], cr)
-		s.line, s.seen = n+1, n+1
-		if len(line) == 0 {
-			return s.line, s.fault()
-		}
-		s.take(line)
-	}
-}
-
 var (
-	cr               = []byte("\r")
 	colon            = []byte(":")
 	http10           = []byte("HTTP/1.0 ")
 	http0            = []byte("HTTP/0.")
@@ -99,18 +69,25 @@ var (
 	transferEncoding = []byte("Transfer-Encoding")
 )
 
-func (s *section) take(line []byte) {
-	if !s.first {
-		s.first, s.old = true, bytes.HasPrefix(line, http10) || bytes.HasPrefix(line, http0)
-		return
+// fault looks for what makes a framing that two readers take differently.
+func fault(section []byte) error {
+	var length, coding bool
+	for line := range fieldline.Lines(section) {
+		// Only a name that begins like one of the two is worth a closer look.
+		switch line[0] | 0x20 {
+		case 'c':
+			length = length || isField(line, contentLength)
+		case 't':
+			coding = coding || isField(line, transferEncoding)
+		}
 	}
-	// Only a name that begins like one of the two is worth a closer look.
-	switch line[0] | 0x20 {
-	case 'c':
-		s.length = s.length || isField(line, contentLength)
-	case 't':
-		s.coding = s.coding || isField(line, transferEncoding)
+	switch {
+	case coding && length:
+		return errLengthAndCoding
+	case coding && (bytes.HasPrefix(section, http10) || bytes.HasPrefix(section, http0)):
+		return errCodingInOld
 	}
+	return nil
 }
 
 // isField reports whether a line is of a field, with blanks before the colon or
@@ -118,14 +95,4 @@ func (s *section) take(line []byte) {
 func isField(line, name []byte) bool {
 	return len(line) > len(name) && bytes.EqualFold(line[:len(name)], name) &&
 		bytes.HasPrefix(bytes.TrimLeft(line[len(name):], " \t"), colon)
-}
-
-func (s *section) fault() error {
-	switch {
-	case s.coding && s.length:
-		return errLengthAndCoding
-	case s.coding && s.old:
-		return errCodingInOld
-	}
-	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -24,10 +23,6 @@ const (
 	// drainOctets is how much of a body that the handler did not read is read so
 	// that the connection can be used again.
 	drainOctets = 256 << 10
-
-	// lingerTime is how long a client may go on sending after an answer that is
-	// the last. Closed at once, the answer would be lost to a reset.
-	lingerTime = time.Second
 )
 
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, readSize) }}
@@ -184,20 +179,7 @@ func (c *conn) refuse(err error) {
 	}
 	c.writeWithin()
 	if _, err := c.Write(c.server.config.Malformed(c.Conn, f)); err == nil {
-		c.linger()
-	}
-}
-
-// linger reads on for a while behind the last answer.
-func (c *conn) linger() {
-	half, ok := c.Conn.(interface{ CloseWrite() error })
-	if !ok || half.CloseWrite() != nil {
-		return
-	}
-	until := time.Now().Add(lingerTime)
-	_ = c.SetReadDeadline(until)
-	if _, err := io.CopyN(io.Discard, c.Conn, drainOctets); err == nil {
-		<-time.After(time.Until(until)) // it goes on: what was sent must be read before the reset comes
+		Linger(c.Conn)
 	}
 }
 

@@ -45,7 +45,7 @@ func (w *Response) appendStatus(b []byte, status int) []byte {
 
 // phraseOf returns the reason phrase of a header section of a status.
 func phraseOf(section []byte, status int) ([]byte, bool) {
-	line, _, _ := bytes.Cut(section, newline)
+	line, _, _ := bytes.Cut(section, []byte("\n"))
 	_, rest, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\r")), []byte(" "))
 	code, phrase, _ := bytes.Cut(rest, []byte(" "))
 	if n, err := strconv.Atoi(string(code)); err != nil || n != status || bytes.ContainsFunc(phrase, isControl) {

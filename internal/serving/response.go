@@ -301,7 +301,7 @@ func (w *Response) finish(free bool) bool {
 		return true
 	}
 	if !b.whole() || w.conn.reader.Buffered() > 0 {
-		w.conn.linger()
+		Linger(w.conn.Conn)
 	}
 	return false
 }

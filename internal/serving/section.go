@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"golang.org/x/net/http/httpguts"
+
+	"heed/internal/fieldline"
 )
 
 // Fault is a request that cannot be read.
@@ -89,16 +91,16 @@ func keep(octets []byte) []byte {
 // section waits for a whole header section and leaves it to be read.
 func (c *conn) section() ([]byte, error) {
 	limit := c.server.config.HeaderLimit
-	var s scan
+	var s fieldline.Scanner
 	for first := true; ; first = false {
 		octets, _ := c.reader.Peek(c.reader.Buffered())
-		end := s.end(octets)
+		end := s.End(octets)
 		switch {
 		case end > limit, end == 0 && len(octets) > limit:
 			return nil, &Fault{Status: http.StatusRequestHeaderFieldsTooLarge, Section: bytes.Clone(octets[:limit]), Line: lineOf(octets)}
 		case end > 0:
 			return octets[:end], nil
-		case s.line > 0 && !bytes.Contains(octets[:lineOf(octets)], version):
+		case s.Begun() && !bytes.Contains(octets[:lineOf(octets)], version):
 			return octets, nil // not HTTP, and nothing else may ever follow: the parser does not get further
 		case len(octets) == c.reader.Size():
 			c.enlarge(octets, limit)
@@ -125,31 +127,6 @@ func (c *conn) enlarge(octets []byte, limit int) {
 	size := min(2*len(octets), limit+1)
 	c.release()
 	c.reader = bufio.NewReaderSize(all, size)
-}
-
-// scan looks for the end of a header section in what has come of it. No octet
-// is looked at twice.
-type scan struct {
-	line int // where the line begins that is not whole yet
-	seen int
-}
-
-// end returns where the section ends, 0 if it does not yet: behind an empty
-// line, where a line ends with LF, as it does for http.ReadRequest.
-func (s *scan) end(b []byte) int {
-	for {
-		n := bytes.IndexByte(b[s.seen:], '\n')
-		if n < 0 {
-			s.seen = len(b)
-			return 0
-		}
-		line := b[s.line : s.seen+n]
-		s.seen += n + 1
-		s.line = s.seen
-		if len(line) == 0 || len(line) == 1 && line[0] == '\r' {
-			return s.seen
-		}
-	}
 }
 
 func lineOf(b []byte) int {
@@ -213,13 +190,7 @@ var (
 
 // count looks for fields of which http.ReadRequest keeps one, or none.
 func (r *request) count() (hosts int, host []byte, coded, sized, folded bool) {
-	_, rest, _ := bytes.Cut(r.section, newline)
-	for len(rest) > 0 {
-		var line []byte
-		line, rest, _ = bytes.Cut(rest, newline)
-		if len(line) == 0 {
-			continue
-		}
+	for line := range fieldline.Lines(r.section) {
 		switch line[0] | 0x20 {
 		case ' ', '\t' | 0x20:
 			folded = folded || line[0] == ' ' || line[0] == '\t'
@@ -236,8 +207,6 @@ func (r *request) count() (hosts int, host []byte, coded, sized, folded bool) {
 	}
 	return hosts, host, coded, sized, folded
 }
-
-var newline = []byte("\n")
 
 func begins(line, name []byte) bool {
 	return len(line) >= len(name) && bytes.EqualFold(line[:len(name)], name)

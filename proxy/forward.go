@@ -30,6 +30,9 @@ func (p *Proxy) newTransport() *http.Transport {
 		ReadBufferSize:         16 << 10,
 		DisableCompression:     true,
 		ForceAttemptHTTP2:      true,
+		// An origin that sends and does not read would keep the client waiting, and
+		// the connection, for ever: net/http has no other bound in HTTP/2.
+		HTTP2: &http.HTTP2Config{WriteByteTimeout: p.Timeouts.ResponseHeader},
 	}
 }
 

@@ -1,7 +1,9 @@
 package app
 
 import (
+	"bufio"
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"sync"
@@ -274,30 +276,70 @@ func TestAClientThatGoesAwayCancelsNothing(t *testing.T) {
 func TestAConnectionThatIsNotReadIsGivenUp(t *testing.T) {
 	w := newRealWorlds(t)
 	defer w.close()
+	for _, tt := range []struct {
+		of   string
+		well int // connections before those that flood
+		ask  func(t *testing.T, v *world)
+	}{
+		{"robots.txt", 0, func(t *testing.T, v *world) {
+			if s := v.snapshot(t); s.Access != policy.Unreachable {
+				t.Errorf("%+v", s)
+			}
+		}},
+		{"a page", 1, func(t *testing.T, v *world) {
+			if a := v.get(t, "/page"); a.status != http.StatusBadGateway && a.status != http.StatusGatewayTimeout {
+				t.Errorf("the client got %d", a.status)
+			}
+		}},
+	} {
+		t.Run(tt.of, func(t *testing.T) {
+			l, released := listen(t), make(chan error, 10)
+			stop := flooding(l, tt.well, released)
+			v := &world{scheme: "https", heed: w.heed, url: func(string, string) string {
+				return "https://a.unread.example:" + portOf(l)
+			}}
+			v.client = newClient(w.ca, w.proxy.Addr().String(), (&net.Dialer{}).DialContext)
+			v.client.Timeout = patience
+			tt.ask(t, v)
+			v.client.CloseIdleConnections()
+			if err := <-released; err != nil {
+				t.Errorf("heed still holds the connection after it gave the request up: %v", err)
+			}
+			stop()
+		})
+	}
+}
+
+// flooding serves connections with faults.FloodUnread, and says of each how it
+// ended, behind some on which there is no robots.txt. stop waits for them.
+func flooding(l net.Listener, well int, released chan<- error) (stop func()) {
 	var conns sync.WaitGroup
-	l := listen(t)
-	defer l.Close()
-	released := make(chan error, 10)
 	conns.Go(func() {
-		for {
+		for n := 0; ; n++ {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
+			if n < well {
+				conns.Go(func() { notFound(c) })
+				continue
+			}
 			conns.Go(func() { released <- faults.FloodUnread(c, patience) })
 		}
 	})
-	v := &world{scheme: "https", heed: w.heed, url: func(string, string) string {
-		return "https://a.unread.example:" + portOf(l)
-	}}
-	if s := v.snapshot(t); s.Access != policy.Unreachable {
-		t.Errorf("%+v", s)
+	return func() {
+		_ = l.Close()
+		conns.Wait()
 	}
-	if err := <-released; err != nil {
-		t.Errorf("heed still holds the connection after it gave the fetch up: %v", err)
+}
+
+// notFound answers one request, in HTTP/1.1 inside TLS.
+func notFound(below net.Conn) {
+	c := tls.Server(below, faults.ServerConfig())
+	defer c.Close()
+	if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+		_, _ = c.Write([]byte("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
 	}
-	_ = l.Close()
-	conns.Wait()
 }
 
 func portOf(l net.Listener) string {

@@ -142,6 +142,7 @@ func (p *Proxy) newExchange(c *clientConn, w http.ResponseWriter, r *http.Reques
 		own.With(x)
 	} else {
 		x.in = r.WithContext(&exchangeContext{r.Context(), x}) // net/http looks at the other one's body when the answer begins
+		x.bound(p.Timeouts.Idle)
 	}
 	x.in.Body = &x.body
 	return x
@@ -154,6 +155,7 @@ var sections = sync.Pool{New: func() any { return new([sectionSize]byte) }}
 
 // release gives back what is used again. Nobody answers any more.
 func (x *exchange) release() {
+	x.unbound()
 	if b := x.trip.Response; cap(b) == sectionSize {
 		sections.Put((*[sectionSize]byte)(b[:sectionSize]))
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"heed/internal/dial"
+	"heed/internal/roundtrip"
 )
 
 // kind is a way in which an exchange ends with an answer of heed's own. Its
@@ -43,6 +44,8 @@ var (
 	kindLoop           = &kind{"loop", 508, "proxy_loop_detected", "Loop detected", false, false}
 	kindHeaderTooLarge = &kind{"header-too-large", 431, "http_request_error", "Header too large", false, false}
 	kindTransferCoding = &kind{"transfer-coding", 501, "http_request_error", "Unknown transfer coding", false, false}
+	kindBadBody        = &kind{"bad-body", 400, "http_request_error", "Request's body could not be read", true, false}
+	kindBodyTimeout    = &kind{"body-timeout", 408, "http_request_error", "Request's body did not come in time", true, false}
 	kindVersion        = &kind{"http-version", 505, "http_request_error", "HTTP version not supported", false, false}
 	kindInternal       = &kind{"internal", 500, "proxy_internal_error", "heed failed", false, false}
 	kindOverload       = &kind{"overload", 503, "proxy_internal_error", "heed has run out of resources", false, false}
@@ -103,6 +106,10 @@ var causes = []struct {
 }{
 	{kindAddress, as[*dial.ProhibitedError]},
 	{kindClientGone, func(err error) bool { return errors.Is(err, context.Canceled) }},
+	{kindBodyTimeout, ofBody(isTimeout)},
+	{kindClientGone, ofBody(isEnd)},
+	{kindBadBody, as[*bodyError]},
+	{kindBadRequest, as[*roundtrip.RequestError]},
 	{kindOverload, func(err error) bool {
 		return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EADDRNOTAVAIL)
 	}},
@@ -128,17 +135,27 @@ var causes = []struct {
 		return errors.As(err, &op) && op.Op == "dial" && op.Timeout()
 	}},
 	{kindTLS, func(err error) bool { return strings.Contains(err.Error(), "tls: ") }},
-	{kindAnswerTimeout, func(err error) bool {
-		var t net.Error
-		return errors.As(err, &t) && t.Timeout()
-	}},
+	{kindAnswerTimeout, isTimeout},
 	{kindUnroutable, func(err error) bool {
 		return errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
 	}},
 	{kindTerminated, func(err error) bool { return strings.Contains(err.Error(), "http: server closed idle connection") }}, // nor for this
-	{kindTerminated, func(err error) bool {
-		return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
-	}},
+	{kindTerminated, isEnd},
+}
+
+func isTimeout(err error) bool {
+	var t net.Error
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// isEnd reports whether an error is that of a connection that ended.
+func isEnd(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
+}
+
+// ofBody is for errors of a request's body alone.
+func ofBody(fits func(error) bool) func(error) bool {
+	return func(err error) bool { return as[*bodyError](err) && fits(err) }
 }
 
 func as[T error](err error) bool {

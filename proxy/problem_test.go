@@ -23,6 +23,7 @@ import (
 
 	"heed/internal/audit"
 	"heed/internal/dial"
+	"heed/internal/roundtrip"
 )
 
 // dialing sets the dialer.
@@ -213,6 +214,11 @@ func TestErrorsWithoutAType(t *testing.T) {
 		{errors.New("http: server closed idle connection"), kindTerminated},
 		{errors.New("net/http: TLS handshake timeout"), kindConnectTimeout},
 		{fmt.Errorf("dialling: %w", context.Canceled), kindClientGone},
+		{&bodyError{os.ErrDeadlineExceeded}, kindBodyTimeout},
+		{&bodyError{io.ErrUnexpectedEOF}, kindClientGone},
+		{&bodyError{errors.New("invalid byte in chunk length")}, kindBadBody},
+		{&bodyError{context.Canceled}, kindClientGone},
+		{new(roundtrip.RequestError), kindBadRequest},
 		{fmt.Errorf("reading: %w", &problem{kind: kindLoop, cause: io.EOF}), kindLoop},
 		{&dial.ProxyError{Proxy: "http://p.example:1", Status: 407, Err: io.EOF}, kindProxy},
 		{&dial.ProxyError{Proxy: "http://p.example:1", Status: 504, Answered: true, Err: errors.New("it answered 504")}, kindProxyTimeout},
@@ -253,8 +259,8 @@ func TestEveryKindIsListed(t *testing.T) {
 		if kindNamed(k.name) != k {
 			t.Errorf("kindNamed(%q) is another", k.name)
 		}
-		if k.after != (k.status == 502 || k.status == 504) {
-			t.Errorf("%s has status %d: 502 and 504 are for what was forwarded, and only that", k.name, k.status)
+		if body := k == kindBadBody || k == kindBodyTimeout; k.after != (k.status == 502 || k.status == 504 || body) {
+			t.Errorf("%s has status %d: 502 and 504 are for what was forwarded, and only that, but for its body", k.name, k.status)
 		}
 		if k.title == "" || k.signal == "" || strings.Trim(k.name, "abcdefghijklmnopqrstuvwxyz-") != "" {
 			t.Errorf("%+v lacks a title, a signal or a plain name", k)

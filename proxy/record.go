@@ -29,6 +29,9 @@ func (p *Proxy) record(x *exchange) {
 			e.Reason = kindClientGone.name
 		}
 	}
+	if lost := x.w.lost; lost != nil && e.Err == "" && e.Reason == "" {
+		e.Err, e.Reason = "sending the answer: "+lost.Error(), kindClientGone.name
+	}
 	p.account(e)
 }
 

@@ -48,7 +48,8 @@ func (p *Proxy) newHTTP2(protocols *tls.Config) *http.Server {
 		ReadHeaderTimeout: p.Timeouts.ClientHeader,
 		IdleTimeout:       p.Timeouts.Idle,
 		MaxHeaderBytes:    p.Limits.Header,
-		TLSConfig:         protocols.Clone(), // by its NextProtos Serve knows that it is to speak HTTP/2
+		HTTP2:             &http.HTTP2Config{WriteByteTimeout: p.Timeouts.Idle}, // a stream is not given up (stall.go) while nothing at all can be written
+		TLSConfig:         protocols.Clone(),                                    // by its NextProtos Serve knows that it is to speak HTTP/2
 		ErrorLog:          log.New(serverLog{p.Log}, "", 0),
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"heed/internal/serving"
@@ -33,6 +32,8 @@ type responseWriter struct {
 	cut       error    // why the origin's answer broke off
 	conn      *rawConn // set by Hijack
 	upgrade   *upgrade // what the connection becomes behind a 101
+	stall     *stall   // nil in HTTP/1.1
+	lost      error    // why the client did not take the answer
 
 	sending     sync.Mutex // a timer may flush the header
 	interim     sync.Mutex // 1xx answers come on other goroutines than the final one
@@ -91,15 +92,31 @@ func (w *responseWriter) endInterim() {
 func (w *responseWriter) Write(b []byte) (int, error) {
 	w.sending.Lock()
 	defer w.sending.Unlock()
+	w.stall.begin()
+	defer w.stall.done()
 	n, err := w.ResponseWriter.Write(b)
 	w.written += int64(n)
+	w.lose(err)
 	return n, err
+}
+
+// lose notes why the client did not take the answer: goproxy tells nobody.
+func (w *responseWriter) lose(err error) {
+	if w.lost == nil && !errors.Is(err, http.ErrBodyNotAllowed) {
+		w.lost = err
+	}
 }
 
 // Flush sends what is buffered; goproxy asks for it.
 func (w *responseWriter) Flush() {
 	w.sending.Lock()
 	defer w.sending.Unlock()
+	w.flush()
+}
+
+func (w *responseWriter) flush() {
+	w.stall.begin()
+	defer w.stall.done()
 	_ = http.NewResponseController(w.ResponseWriter).Flush() // a client that went away is no fault
 }
 
@@ -115,7 +132,7 @@ func (w *responseWriter) flushSoon() (stop func()) {
 		w.sending.Lock()
 		defer w.sending.Unlock()
 		if !over {
-			_ = http.NewResponseController(w.ResponseWriter).Flush()
+			w.flush()
 		}
 	})
 	return func() {
@@ -135,6 +152,7 @@ func (w *responseWriter) ReadFrom(r io.Reader) (int64, error) {
 	if w.own != nil {
 		n, err := w.own.ReadFrom(r)
 		w.written += n
+		w.lose(err)
 		return n, err
 	}
 	buf := buffers.Get().(*[32 << 10]byte)
@@ -198,31 +216,5 @@ func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 func (w *responseWriter) closeUpgraded() {
 	if w.conn != nil && !w.connect {
 		_ = w.conn.Close()
-	}
-}
-
-// countedBody counts the octets of a request's body. The transport reads it on
-// a goroutine of its own, and may go on when the answer has come already.
-type countedBody struct {
-	io.ReadCloser
-	w     *responseWriter
-	n     atomic.Int64
-	asked sync.Once
-}
-
-// Read reads from the client, who may be waiting to be asked for the body.
-func (b *countedBody) Read(p []byte) (int, error) {
-	b.asked.Do(b.ask)
-	n, err := b.ReadCloser.Read(p)
-	b.n.Add(int64(n))
-	return n, err
-}
-
-// ask sends 100 Continue where the client expects it, not into a 1xx answer of
-// the origin that is being passed on at that time. HTTP/2 has frames for both,
-// and net/http sees to it.
-func (b *countedBody) ask() {
-	if in := b.w.in; in != nil && in.ProtoMajor == 1 && hasToken(in.Header["Expect"], "100-continue") {
-		b.w.writeInterim(http.StatusContinue, nil, nil)
 	}
 }

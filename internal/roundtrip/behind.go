@@ -1,6 +1,7 @@
 package roundtrip
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -62,11 +64,51 @@ func (t *Transport) behind(req *http.Request, h hooks, host *host) (*http.Respon
 		out.Body = body
 	}
 	resp, err := of(req)(t.inHTTP2(out, h))
-	if err != nil && errors.Is(err, errNotHTTP2) && body.takeBack() {
+	if err != nil && (errors.Is(err, errNotHTTP2) || wantsHTTP1(err)) && body.takeBack() {
 		return t.roundTrip(req, h, host, only1)
 	}
 	body.settle()
+	if err == nil {
+		if err = checkLengths(resp); err != nil {
+			_ = resp.Body.Close()
+			return nil, err
+		}
+	}
 	return resp, err
+}
+
+// streamError is net/http's of that name, which it has no type for outside.
+type streamError struct {
+	StreamID uint32
+	Code     uint32
+	Cause    error
+}
+
+func (e streamError) Error() string { return fmt.Sprintf("HTTP/2 stream error %d", e.Code) }
+
+// http11Required is the code by which an origin asks for HTTP/1.1, as for an
+// authentication that is one of the connection (RFC 9113 §7).
+const http11Required = 0xd
+
+func wantsHTTP1(err error) bool {
+	var e streamError
+	return errors.As(err, &e) && e.Code == http11Required
+}
+
+// checkLengths refuses an answer in HTTP/2 with a Content-Length that is no
+// number, or with several: it must not go on (RFC 9113 §8.1.1), and to others it
+// would be as long as net/http does not take it to be.
+func checkLengths(resp *http.Response) error {
+	lengths := resp.Header["Content-Length"]
+	for _, l := range lengths {
+		if _, err := strconv.ParseUint(l, 10, 63); err != nil || l != lengths[0] {
+			return errBadLength
+		}
+	}
+	if len(lengths) > 1 {
+		resp.Header["Content-Length"] = lengths[:1]
+	}
+	return nil
 }
 
 // inHTTP2 makes a request, a second time where the first went out on a kept
@@ -78,18 +120,28 @@ func (t *Transport) inHTTP2(req *http.Request, h hooks) (*http.Response, error) 
 	}
 	ctx, cancel := context.WithCancelCause(req.Context()) // ends with the one it is made of: the body is read with it
 	ctx, reused := h.traced(ctx, cancel)
-	resp, err := t.base.RoundTrip(req.WithContext(ctx))
+	out, answered := withTakenBody(req.WithContext(ctx), t.base.ResponseHeaderTimeout, func() { cancel(notTakenInTime{}) })
+	defer answered()
+	resp, err := t.base.RoundTrip(out)
 	if err != nil && reused.Load() && repeatable(req) && ctx.Err() == nil && brokenOff(err) {
-		resp, err = t.base.RoundTrip(req.WithContext(ctx))
+		resp, err = t.base.RoundTrip(out)
 	}
 	if err == nil {
 		return resp, nil
 	}
-	if errors.Is(context.Cause(ctx), errNotTaken) {
-		err = errNotTaken
-	}
+	err = cmp.Or(causeOf(ctx), plainer(err))
 	cancel(err)
 	return nil, err
+}
+
+// plainer takes out of an error what is for programmers that use net/http.
+func plainer(err error) error {
+	cause, ok := strings.CutPrefix(err.Error(), "http2: Transport: cannot retry err [")
+	if !ok {
+		return err
+	}
+	cause, _, _ = strings.Cut(cause, "] after Request.Body was written")
+	return errors.New(cause)
 }
 
 // brokenOff reports whether an error is that of a connection which the origin
@@ -100,7 +152,7 @@ func brokenOff(err error) bool {
 			return true
 		}
 	}
-	return false
+	return strings.Contains(err.Error(), "http2: client connection lost") // net/http has no type for it: there was no answer to its PING
 }
 
 // dialTLS opens connections for the http.Transport: the one that showed that an

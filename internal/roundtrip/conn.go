@@ -29,6 +29,8 @@ var (
 
 	errEarlySwitch = errors.New("the origin switched protocols (101) before it had the request")
 
+	errSwitchInHTTP2 = errors.New("the origin switched protocols (101) in HTTP/2, which knows none of that (RFC 9113 §8.6)")
+
 	errTooManyInterim = fmt.Errorf("the origin sent more than %d interim answers (1xx) and no final one", maxInterim)
 )
 

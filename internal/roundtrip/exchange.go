@@ -108,6 +108,9 @@ func (h hooks) traced(ctx context.Context, cancel context.CancelCauseFunc) (cont
 			if interim.Add(1) > maxInterim { // net/http leaves the bound to this function
 				return errTooManyInterim
 			}
+			if status == http.StatusSwitchingProtocols { // to net/http one like any other
+				return errSwitchInHTTP2
+			}
 			return e.Interim(status, http.Header(fields), nil)
 		}
 	}

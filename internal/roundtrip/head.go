@@ -19,6 +19,7 @@ func (e *FramingError) Error() string { return e.cause }
 
 var (
 	errLengthAndCoding = &FramingError{"response with both Content-Length and Transfer-Encoding (RFC 9112 §6.3)"}
+	errBadLength       = &FramingError{"response in HTTP/2 with a Content-Length that is no number, or with several (RFC 9113 §8.1.1)"}
 	errCodingInOld     = &FramingError{"response in HTTP/1.0 with Transfer-Encoding (RFC 9112 §6.1)"}
 )
 

@@ -310,24 +310,7 @@ func TestOriginThatTakesNothingInHTTP2(t *testing.T) {
 	defer close(gone)
 	o := newOrigin(t, &tls.Config{Certificates: authority().TLS.Certificates, NextProtos: []string{"h2"}}, func(c *peer, _ int64) {
 		go func() { <-gone; _ = c.raw.Close() }() // net/http keeps it until the streams are answered
-		preface := make([]byte, 24)
-		if _, err := io.ReadFull(c.in, preface); err != nil {
-			return
-		}
-		c.say("\x00\x00\x00\x04\x00\x00\x00\x00\x00") // SETTINGS
-		for {
-			head := make([]byte, 9)
-			if _, err := io.ReadFull(c.in, head); err != nil {
-				return
-			}
-			if _, err := io.CopyN(io.Discard, c.in, int64(head[0])<<16|int64(head[1])<<8|int64(head[2])); err != nil {
-				return
-			}
-			if head[3] == 1 { // HEADERS
-				seen.Add(1)
-				c.say("\x00\x00\x04\x03\x00" + string(head[5:9]) + "\x00\x00\x00\x07") // RST_STREAM, REFUSED_STREAM
-			}
-		}
+		resets(c, '\x07', &seen)                  // REFUSED_STREAM
 	})
 	tr := newClient(t, withHTTP2)
 	req := newRequest(t, "GET", o.url(true), nil)

@@ -33,7 +33,7 @@ func (p *Proxy) problemOfHead(f *serving.Fault) *problem {
 	case status == http.StatusRequestHeaderFieldsTooLarge && line > p.Limits.URL:
 		return &problem{kind: kindURITooLong, cause: fmt.Errorf("the request line has %d octets or more; a request-target may have %d (limits.url)", line, p.Limits.URL)}
 	case status == http.StatusRequestHeaderFieldsTooLarge:
-		return &problem{kind: kindHeaderTooLarge, cause: fmt.Errorf("the fields have more octets than the %d that are allowed (limits.header)", p.Limits.Header)}
+		return p.headerTooLarge()
 	case status == http.StatusNotImplemented:
 		return &problem{kind: kindTransferCoding, cause: errors.New("the field Transfer-Encoding names another coding than chunked")}
 	case status == http.StatusHTTPVersionNotSupported:

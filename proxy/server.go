@@ -47,10 +47,12 @@ func (p *Proxy) newHTTP2(protocols *tls.Config) *http.Server {
 		ConnState:         p.followConn,
 		ReadHeaderTimeout: p.Timeouts.ClientHeader,
 		IdleTimeout:       p.Timeouts.Idle,
-		MaxHeaderBytes:    p.Limits.Header,
+		MaxHeaderBytes:    2 * p.Limits.Header,                                  // section.go tells who sends more than one; above two net/http does, or ends the connection
 		HTTP2:             &http.HTTP2Config{WriteByteTimeout: p.Timeouts.Idle}, // a stream is not given up (stall.go) while nothing at all can be written
 		TLSConfig:         protocols.Clone(),                                    // by its NextProtos Serve knows that it is to speak HTTP/2
 		ErrorLog:          log.New(serverLog{p.Log}, "", 0),
+
+		DisableGeneralOptionsHandler: true, // OPTIONS * is for the origin
 	}
 }
 

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -173,14 +174,20 @@ func newH2Client(t *testing.T, r *rig, host string) *h2Client {
 
 // ask sends the header section of a request, which has a body if it is a POST.
 func (f *h2Client) ask(method, authority string) {
-	var block strings.Builder
-	enc := hpack.NewEncoder(&block)
-	for _, field := range []hpack.HeaderField{
-		{Name: ":method", Value: method}, {Name: ":scheme", Value: "https"}, {Name: ":path", Value: "/"}, {Name: ":authority", Value: authority},
-	} {
-		_ = enc.WriteField(field) // into memory
+	_ = f.WriteHeaders(http2.HeadersFrameParam{
+		StreamID: 1, EndStream: method == http.MethodGet, EndHeaders: true,
+		BlockFragment: block(":method", method, ":scheme", "https", ":path", "/", ":authority", authority),
+	})
+}
+
+// block is a header block of names and values.
+func block(fields ...string) []byte {
+	var b bytes.Buffer
+	enc := hpack.NewEncoder(&b)
+	for i := 0; i < len(fields); i += 2 {
+		_ = enc.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]}) // into memory
 	}
-	_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte(block.String()), EndStream: method == http.MethodGet, EndHeaders: true})
+	return b.Bytes()
 }
 
 // until reads frames up to one of a type, or the end.

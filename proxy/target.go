@@ -20,6 +20,11 @@ func (p *Proxy) readTarget(x *exchange) error {
 		return &problem{kind: kindURITooLong, cause: fmt.Errorf("the request-target has %d octets, more than the %d that are allowed (limits.url)", len(r.RequestURI), p.Limits.URL)}
 	}
 	var err error
+	if r.ProtoMajor == 2 {
+		if err = p.checkSection(r); err != nil {
+			return err
+		}
+	}
 	switch {
 	case r.Method == http.MethodConnect && x.tunnel != nil:
 		return &problem{kind: kindNestedConnect, cause: errors.New("CONNECT inside a tunnel: send the request itself")}

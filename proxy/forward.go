@@ -30,9 +30,21 @@ func (p *Proxy) newTransport() *http.Transport {
 		ReadBufferSize:         16 << 10,
 		DisableCompression:     true,
 		ForceAttemptHTTP2:      true,
-		// An origin that sends and does not read would keep the client waiting, and
-		// the connection, for ever: net/http has no other bound in HTTP/2.
-		HTTP2: &http.HTTP2Config{WriteByteTimeout: p.Timeouts.ResponseHeader},
+		HTTP2:                  p.originHTTP2(),
+	}
+}
+
+// originHTTP2 bounds what net/http leaves unbounded in HTTP/2. An origin that
+// sends and does not read would keep the client waiting, and the connection, for
+// ever. And one that is gone without a word, behind a firewall that forgot the
+// connection say, would be asked on it again and again, where in HTTP/1.1 each
+// next request has a new one: PING tells, early enough to ask elsewhere while
+// the client still waits.
+func (p *Proxy) originHTTP2() *http.HTTP2Config {
+	return &http.HTTP2Config{
+		WriteByteTimeout: p.Timeouts.ResponseHeader,
+		SendPingTimeout:  p.Timeouts.ResponseHeader / 2,
+		PingTimeout:      p.Timeouts.ResponseHeader / 4,
 	}
 }
 
@@ -105,7 +117,7 @@ func checkAnswer(x *exchange, resp *http.Response) error {
 		if !x.wants.webSocket || !isWebSocket(resp.Header) {
 			return &problem{kind: kindBadAnswer, cause: errors.New("the origin switched protocols (101) though nobody asked for it")}
 		}
-	case resp.StatusCode < 200:
+	case resp.StatusCode < 200, resp.StatusCode > 999: // in HTTP/2 net/http takes any number
 		return &problem{kind: kindBadAnswer, cause: fmt.Errorf("the origin answered with the status %03d, which does not exist", resp.StatusCode)}
 	case !versionSpoken(resp):
 		return &problem{kind: kindBadAnswer, cause: fmt.Errorf("the origin answered in %s, which was not asked for", resp.Proto)}
@@ -141,6 +153,12 @@ func (p *Proxy) incoming(x *exchange, resp *http.Response) {
 			resp.Body = &upgradedOrigin{x.w.upgrade, &x.w}
 		}
 		return // by its fields goproxy knows a WebSocket
+	}
+	if resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified {
+		// They have no body, whatever length is told. In HTTP/2 net/http expects one
+		// that long, and takes its absence for an answer that broke off.
+		_ = resp.Body.Close()
+		resp.Body = http.NoBody
 	}
 	x.handFields(resp)
 	x.outBody = originBody{ReadCloser: resp.Body, w: &x.w}

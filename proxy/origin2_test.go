@@ -259,3 +259,35 @@ func TestUploadThatIsTakenSlowly(t *testing.T) {
 type slowReader struct{ time.Duration }
 
 func (s slowReader) Read([]byte) (int, error) { time.Sleep(s.Duration); return 0, io.EOF }
+
+// TestOriginThatClosesUnderManyRequests: what may be repeated is asked again,
+// whatever net/http calls the end of a connection.
+func TestOriginThatClosesUnderManyRequests(t *testing.T) {
+	host, _ := newH2Origin(t, func(o *h2Origin, id uint32) bool {
+		if o.conn == 1 && id > 1 {
+			return false
+		}
+		o.hello(id)
+		return true
+	})
+	r := start(t)
+	client := r.client(t, true)
+	ask := func() {
+		resp, err := client.Get("https://" + host + "/")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if string(body) != "hello" || err != nil {
+			t.Errorf("%s: %.200q, %v", resp.Status, body, err)
+		}
+	}
+	ask()
+	var all sync.WaitGroup
+	for range 30 {
+		all.Go(ask)
+	}
+	all.Wait()
+}

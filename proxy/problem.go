@@ -141,9 +141,9 @@ var causes = []struct {
 	}},
 	{kindTerminated, func(err error) bool { return strings.Contains(err.Error(), "http: server closed idle connection") }}, // nor for this
 	{kindTerminated, isEnd},
-	{kindTerminated, func(err error) bool { // HTTP/2: a stream reset by the origin, GOAWAY, no answer to PING
+	{kindTerminated, func(err error) bool { // HTTP/2: a stream that the origin reset, or a GOAWAY
 		text := err.Error()
-		return strings.HasSuffix(text, "received from peer") || strings.Contains(text, "GOAWAY") || strings.Contains(text, "http2: client connection lost")
+		return strings.HasSuffix(text, "received from peer") || strings.Contains(text, "GOAWAY")
 	}},
 }
 

@@ -24,6 +24,8 @@ const maxAttempts = 3
 var (
 	errNotTaken = fmt.Errorf("the origin did not take the request, %d times: %w", maxAttempts, io.ErrUnexpectedEOF)
 
+	errLost = fmt.Errorf("the connection to the origin was lost: %w", io.ErrUnexpectedEOF)
+
 	errNotHTTP2 = errors.New("the origin does not speak HTTP/2 any more")
 )
 
@@ -123,25 +125,45 @@ func (t *Transport) inHTTP2(req *http.Request, h hooks) (*http.Response, error) 
 	out, answered := withTakenBody(req.WithContext(ctx), t.base.ResponseHeaderTimeout, func() { cancel(notTakenInTime{}) })
 	defer answered()
 	resp, err := t.base.RoundTrip(out)
+	err = plainer(err)
 	if err != nil && reused.Load() && repeatable(req) && ctx.Err() == nil && brokenOff(err) {
 		resp, err = t.base.RoundTrip(out)
+		err = plainer(err)
 	}
 	if err == nil {
 		return resp, nil
 	}
-	err = cmp.Or(causeOf(ctx), plainer(err))
+	err = cmp.Or(causeOf(ctx), err)
 	cancel(err)
 	return nil, err
 }
 
-// plainer takes out of an error what is for programmers that use net/http.
+// plainer gives errors a name for which net/http has none, and takes out what is
+// for those who program with it.
 func plainer(err error) error {
-	cause, ok := strings.CutPrefix(err.Error(), "http2: Transport: cannot retry err [")
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	for _, end := range lostConnection {
+		if strings.Contains(text, end) {
+			return errLost
+		}
+	}
+	cause, ok := strings.CutPrefix(text, "http2: Transport: cannot retry err [")
 	if !ok {
 		return err
 	}
 	cause, _, _ = strings.Cut(cause, "] after Request.Body was written")
 	return errors.New(cause)
+}
+
+// lostConnection is what net/http says of requests whose connection another one
+// found broken, or on which there was no answer to a PING.
+var lostConnection = []string{
+	"http2: client connection force closed",
+	"http2: client connection lost",
+	"net/http: cannot rewind body after connection loss",
 }
 
 // brokenOff reports whether an error is that of a connection which the origin
@@ -152,7 +174,7 @@ func brokenOff(err error) bool {
 			return true
 		}
 	}
-	return strings.Contains(err.Error(), "http2: client connection lost") // net/http has no type for it: there was no answer to its PING
+	return false
 }
 
 // dialTLS opens connections for the http.Transport: the one that showed that an

@@ -154,10 +154,8 @@ func (p *Proxy) incoming(x *exchange, resp *http.Response) {
 		}
 		return // by its fields goproxy knows a WebSocket
 	}
-	if resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified {
-		// They have no body, whatever length is told. In HTTP/2 net/http expects one
-		// that long, and takes its absence for an answer that broke off.
-		_ = resp.Body.Close()
+	if resp.ProtoMajor == 2 && (resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified) {
+		_ = resp.Body.Close() // there is none, whatever length is told: net/http takes its absence for an answer that broke off
 		resp.Body = http.NoBody
 	}
 	x.handFields(resp)

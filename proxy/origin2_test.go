@@ -225,41 +225,6 @@ func TestOriginThatIsGoneWithoutAWord(t *testing.T) {
 	}
 }
 
-// TestUploadThatIsTakenSlowly: an origin may take as long as it likes, so long as
-// it goes on; and so may the client.
-func TestUploadThatIsTakenSlowly(t *testing.T) {
-	const size, parts = 200 << 10, 5
-	got := make(chan int64, 1)
-	o := newTLSOrigin(t, true, func(_ http.ResponseWriter, r *http.Request) {
-		var n int64
-		for {
-			m, err := io.CopyN(io.Discard, r.Body, size/parts)
-			n += m
-			if err != nil {
-				got <- n
-				return
-			}
-			time.Sleep(idleOfTest / 2)
-		}
-	})
-	r := start(t, func(c *Config) { c.Timeouts.ResponseHeader = idleOfTest })
-	body := io.MultiReader(strings.NewReader(strings.Repeat("x", size-1)), slowReader{2 * idleOfTest}, strings.NewReader("x"))
-	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, o, body)
-	resp, err := r.client(t, false).Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	if n := <-got; resp.StatusCode != 200 || n != size {
-		t.Errorf("%s, %d octets arrived, want %d", resp.Status, n, size)
-	}
-}
-
-// slowReader has nothing, and takes its time.
-type slowReader struct{ time.Duration }
-
-func (s slowReader) Read([]byte) (int, error) { time.Sleep(s.Duration); return 0, io.EOF }
-
 // TestOriginThatClosesUnderManyRequests: what may be repeated is asked again,
 // whatever net/http calls the end of a connection.
 func TestOriginThatClosesUnderManyRequests(t *testing.T) {

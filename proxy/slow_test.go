@@ -156,6 +156,64 @@ func TestFaultsOfABodyAreTheClients(t *testing.T) {
 	}
 }
 
+// TestUploadThatIsTakenSlowly: an origin may take as long as it likes, so long as
+// it goes on; and so may the client.
+func TestUploadThatIsTakenSlowly(t *testing.T) {
+	const size, parts = 200 << 10, 5
+	got := make(chan int64, 1)
+	o := newTLSOrigin(t, true, func(_ http.ResponseWriter, r *http.Request) {
+		var n int64
+		for {
+			m, err := io.CopyN(io.Discard, r.Body, size/parts)
+			n += m
+			if err != nil {
+				got <- n
+				return
+			}
+			time.Sleep(idleOfTest / 2)
+		}
+	})
+	r := start(t, func(c *Config) { c.Timeouts.ResponseHeader = idleOfTest })
+	body := io.MultiReader(strings.NewReader(strings.Repeat("x", size-1)), slowReader{2 * idleOfTest}, strings.NewReader("x"))
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, o, body)
+	resp, err := r.client(t, false).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if n := <-got; resp.StatusCode != 200 || n != size {
+		t.Errorf("%s, %d octets arrived, want %d", resp.Status, n, size)
+	}
+}
+
+// slowReader has nothing, and takes its time.
+type slowReader struct{ time.Duration }
+
+func (s slowReader) Read([]byte) (int, error) { time.Sleep(s.Duration); return 0, io.EOF }
+
+// TestQuietStreamOfHTTP2LivesOn: events may be long in coming, for as long as both
+// ends are there.
+func TestQuietStreamOfHTTP2LivesOn(t *testing.T) {
+	o := newTLSOrigin(t, true, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for range 2 {
+			_, _ = io.WriteString(w, "data: x\n\n")
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(4 * idleOfTest)
+		}
+	})
+	r := start(t, shortIdle, func(c *Config) { c.Timeouts.ResponseHeader = idleOfTest })
+	resp, err := r.client(t, true).Get(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if string(body) != "data: x\n\ndata: x\n\n" || err != nil {
+		t.Errorf("%q, %v", body, err)
+	}
+}
+
 // h2Client speaks HTTP/2 frame by frame, through a tunnel that is intercepted.
 type h2Client struct {
 	*http2.Framer

@@ -3,6 +3,7 @@ package roundtrip
 import (
 	"bufio"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -40,7 +41,8 @@ func TestOriginThatRequiresHTTP1(t *testing.T) {
 					c.say("HTTP/1.1 100 Continue\r\n\r\n")
 				}
 				body, _ := io.ReadAll(req.Body)
-				c.say(ok(req.Method + string(body)))
+				got := req.Method + string(body)
+				c.say(fmt.Sprintf("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(got), got))
 				return
 			}
 			resets(c, '\x0d', &two)

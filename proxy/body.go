@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+
+	"heed/internal/stall"
 )
 
 // countedBody counts the octets of a request's body. The transport reads it on
@@ -14,15 +16,15 @@ type countedBody struct {
 	w     *responseWriter
 	n     atomic.Int64
 	asked sync.Once
-	stall *stall // nil in HTTP/1.1
+	stall *stall.Watch // nil in HTTP/1.1
 }
 
 // Read reads from the client, who may be waiting to be asked for the body. An
 // error other than the end is a *bodyError.
 func (b *countedBody) Read(p []byte) (int, error) {
 	b.asked.Do(b.ask)
-	b.stall.begin()
-	defer b.stall.done()
+	b.stall.Begin()
+	defer b.stall.Done()
 	n, err := b.ReadCloser.Read(p)
 	b.n.Add(int64(n))
 	if err != nil && err != io.EOF {

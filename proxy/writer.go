@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"heed/internal/serving"
+	"heed/internal/stall"
 )
 
 // responseWriter stands between goproxy and the ResponseWriter of a server. It
@@ -27,13 +28,13 @@ type responseWriter struct {
 
 	status    int
 	written   int64
-	forwarded bool     // the answer is an origin's: nothing is added to it
-	endless   bool     // it has no length
-	cut       error    // why the origin's answer broke off
-	conn      *rawConn // set by Hijack
-	upgrade   *upgrade // what the connection becomes behind a 101
-	stall     *stall   // nil in HTTP/1.1
-	lost      error    // why the client did not take the answer
+	forwarded bool         // the answer is an origin's: nothing is added to it
+	endless   bool         // it has no length
+	cut       error        // why the origin's answer broke off
+	conn      *rawConn     // set by Hijack
+	upgrade   *upgrade     // what the connection becomes behind a 101
+	stall     *stall.Watch // nil in HTTP/1.1
+	lost      error        // why the client did not take the answer
 
 	sending     sync.Mutex // a timer may flush the header
 	interim     sync.Mutex // 1xx answers come on other goroutines than the final one
@@ -92,8 +93,8 @@ func (w *responseWriter) endInterim() {
 func (w *responseWriter) Write(b []byte) (int, error) {
 	w.sending.Lock()
 	defer w.sending.Unlock()
-	w.stall.begin()
-	defer w.stall.done()
+	w.stall.Begin()
+	defer w.stall.Done()
 	n, err := w.ResponseWriter.Write(b)
 	w.written += int64(n)
 	w.lose(err)
@@ -115,8 +116,8 @@ func (w *responseWriter) Flush() {
 }
 
 func (w *responseWriter) flush() {
-	w.stall.begin()
-	defer w.stall.done()
+	w.stall.Begin()
+	defer w.stall.Done()
 	_ = http.NewResponseController(w.ResponseWriter).Flush() // a client that went away is no fault
 }
 

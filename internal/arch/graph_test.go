@@ -28,7 +28,7 @@ var graph = map[string]row{
 		modules: []string{"github.com/patrickmn/go-cache", "golang.org/x/text"},
 	},
 	"proxy": {
-		heed: []string{"policy", "internal/agent", "internal/audit", "internal/dial", "internal/origin", "internal/override", "internal/relay", "internal/roundtrip", "internal/serving"},
+		heed: []string{"policy", "internal/agent", "internal/audit", "internal/dial", "internal/origin", "internal/override", "internal/relay", "internal/roundtrip", "internal/serving", "internal/stall"},
 		modules: []string{
 			"github.com/elazarl/goproxy",
 			"github.com/dunglas/httpsfv",
@@ -90,8 +90,9 @@ var graph = map[string]row{
 	"internal/origin":    {modules: []string{"golang.org/x/net"}},
 	"internal/override":  {heed: []string{"policy", "internal/origin"}},
 	"internal/relay":     {modules: []string{"golang.org/x/sys"}},
-	"internal/roundtrip": {heed: []string{"internal/fieldline"}, modules: []string{"golang.org/x/net"}},
+	"internal/roundtrip": {heed: []string{"internal/fieldline", "internal/stall"}, modules: []string{"golang.org/x/net"}},
 	"internal/serving":   {heed: []string{"internal/fieldline"}, modules: []string{"golang.org/x/net"}},
+	"internal/stall":     {},
 	"internal/store": {
 		heed:    []string{"fetch", "policy", "internal/origin"},
 		modules: []string{"go.etcd.io/bbolt", "github.com/klauspost/compress", "github.com/rs/zerolog", "golang.org/x/sync"},

@@ -6,8 +6,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"sync"
 	"time"
+
+	"heed/internal/stall"
 )
 
 // notTakenInTime is the error of a body that an origin does not take.
@@ -24,70 +25,35 @@ func (notTakenInTime) Temporary() bool { return false }
 // anything once there is an answer.
 type takenBody struct {
 	io.ReadCloser
-	limit time.Duration
-	late  func()
-
-	mu    sync.Mutex
-	timer *time.Timer // nil: nothing was read yet
-	sends bool        // net/http has something to send
-	over  bool
+	sending stall.Watch
 }
 
 // withTakenBody returns a request whose context late ends, and what is to be
 // called when it was answered. Without a body it is the same.
 func withTakenBody(req *http.Request, limit time.Duration, late func()) (out *http.Request, answered func()) {
-	if !hasBody(req) || limit == 0 {
+	if !hasBody(req) {
 		return req, func() {}
 	}
-	b := &takenBody{ReadCloser: req.Body, limit: limit, late: late}
+	b := &takenBody{ReadCloser: req.Body, sending: stall.Watch{Limit: limit, Late: late}}
 	out = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
-		WroteRequest: func(httptrace.WroteRequestInfo) { b.end() }, // now the answer is due
+		WroteRequest: func(httptrace.WroteRequestInfo) { b.sending.End() }, // now the answer is due
 	}))
 	out.Body = b
-	return out, b.end
+	return out, b.sending.End
 }
 
 // Read is called when net/http has sent what it had.
 func (b *takenBody) Read(p []byte) (int, error) {
-	b.set(false)
+	b.sending.Done()
 	n, err := b.ReadCloser.Read(p)
-	b.set(true)
+	b.sending.Begin()
 	return n, err
 }
 
 // Close closes the body. Nothing of it will be sent any more.
 func (b *takenBody) Close() error {
-	b.end()
+	b.sending.End()
 	return b.ReadCloser.Close()
-}
-
-func (b *takenBody) set(sends bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.sends = sends && !b.over
-	switch {
-	case b.sends && b.timer == nil:
-		b.timer = time.AfterFunc(b.limit, b.fire)
-	case b.sends:
-		b.timer.Reset(b.limit)
-	case b.timer != nil:
-		b.timer.Stop()
-	}
-}
-
-func (b *takenBody) fire() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.sends {
-		b.late()
-	}
-}
-
-func (b *takenBody) end() {
-	b.mu.Lock()
-	b.over = true
-	b.mu.Unlock()
-	b.set(false)
 }
 
 // causeOf is why a context ended, if it was for a reason of this package.

@@ -24,7 +24,7 @@ func heads() []Row {
 			Robots: unreachable(1), Page: failed(502, broken),
 		},
 		{
-			Name: "a blank before the colon", Do: write(head(ok, "Content-Length : 33"), Good), Why: "RFC 9112 §5.1: of an answer a proxy takes it away",
+			Name: "a blank before the colon", Do: write(head(ok, "Content-Length : 33"), Good, "more"), Why: "RFC 9112 §5.1: of an answer a proxy takes it away, and it is a length then",
 			Robots: rules(1), Page: forwarded(200).body(Good),
 		},
 		{

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -31,7 +33,8 @@ func TestOddAnswers(t *testing.T) {
 		{"a length in HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello", 200, "hello", false},
 		{"keep-alive in HTTP/1.0", "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 5\r\n\r\nhello", 200, "hello", true},
 		{"the end of the connection", "HTTP/1.1 200 OK\r\n\r\nhello", 200, "hello", false},
-		{"a length with a blank before the colon, which is none", "HTTP/1.1 200 OK\r\nContent-Length : 3\r\n\r\nhello", 200, "hello", false},
+		{"a length with a blank before the colon", "HTTP/1.1 200 OK\r\nContent-Length : 5\r\n\r\nhello", 200, "hello", true},
+		{"a coding with blanks before the colon", "HTTP/1.1 200 OK\r\ntransfer-encoding   : chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", 200, "hello", true},
 		{"a close", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello", 200, "hello", false},
 		{"bare line feeds", "HTTP/1.1 200 OK\nContent-Length: 5\n\nhello", 200, "hello", true},
 		{"chunks and trailers", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nA: b\r\n\r\n", 200, "hello", true},
@@ -58,6 +61,7 @@ func TestOddAnswers(t *testing.T) {
 		{"two lengths in one", "HTTP/1.1 200 OK\r\nContent-Length: 5, 5\r\n\r\nhello", 0, "Content-Length", false},
 		{"a signed length", "HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\nhello", 0, "Content-Length", false},
 		{"a coding in HTTP/1.0 with a blank before the colon", "HTTP/1.0 200 OK\r\ntransfer-encoding : chunked\r\n\r\n0\r\n\r\n", 0, "HTTP/1.0", false},
+		{"a tab before the colon", "HTTP/1.1 200 OK\r\nContent-Length\t: 5\r\n\r\nhello", 0, "malformed", false},
 		{"another coding", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 0, "transfer encoding", false},
 		{"two codings", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 0, "transfer encoding", false},
 		{"chunks in HTTP/0.9", "HTTP/0.9 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 0, "HTTP/1.0", false},
@@ -176,6 +180,38 @@ func TestExchange(t *testing.T) {
 	req := newRequest(t, "GET", o.url(false), nil)
 	if _, _, err := fetch(tr, req.WithContext(With(req.Context(), e))); !errors.Is(err, stop) || kept(t, tr) != 0 {
 		t.Errorf("%v, %d kept", err, kept(t, tr))
+	}
+}
+
+// A blank between a name and the colon is taken away, of an answer and of one
+// with a status 1xx, and of nothing else (RFC 9112 §5.1).
+func TestBlankBehindANameIsTakenAway(t *testing.T) {
+	o := newOrigin(t, nil, func(c *peer, _ int64) {
+		if c.request() != nil {
+			c.say("HTTP/1.1 103 Early Hints\r\nLink : </x>\r\n\r\n" +
+				"HTTP/1.1 200 a :b\r\nset-cookie  :a=b\r\nSet-Cookie: c=d\r\nX: y : z\r\n : w\r\n v :\r\nContent-Length: 0\r\n\r\n")
+		}
+	})
+	var hints http.Header
+	e := &Exchange{Interim: func(_ int, h http.Header, _ []byte) error {
+		hints = h
+		return nil
+	}}
+	req := newRequest(t, "GET", o.url(false), nil)
+	resp, err := newClient(t, nil).RoundTrip(req.WithContext(With(req.Context(), e)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	want := http.Header{"Set-Cookie": {"a=b", "c=d"}, "X": {"y : z : w v :"}, "Content-Length": {"0"}}
+	if !maps.EqualFunc(resp.Header, want, slices.Equal) || resp.Status != "200 a :b" {
+		t.Errorf("%s: the fields are %q, want %q", resp.Status, resp.Header, want)
+	}
+	if hints.Get("Link") != "</x>" {
+		t.Errorf("the fields of the 103 are %q", hints)
+	}
+	if !strings.Contains(string(e.Response), "\r\nset-cookie:") {
+		t.Errorf("the header section is kept as %q", e.Response)
 	}
 }
 

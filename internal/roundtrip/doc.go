@@ -32,7 +32,8 @@
 //
 //   - a header section is looked at before it is parsed: a response with a
 //     length and a coding, or a coding in HTTP/1.0, is refused, since two readers
-//     take different parts of it for the body (RFC 9112 §6.1, §6.3);
+//     take different parts of it for the body (RFC 9112 §6.1, §6.3), and a blank
+//     before a colon is taken away (§5.1), be it one of framing or not;
 //   - inside TLS a body without a length must end with a close_notify, or anybody
 //     on the way could cut it (RFC 9112 §9.8); crypto/tls does not tell;
 //   - an origin that does not take a body has ResponseHeaderTimeout for each

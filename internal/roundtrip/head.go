@@ -41,6 +41,7 @@ func (c *conn) head() ([]byte, error) {
 		case end > limit, end == 0 && len(octets) > limit:
 			return nil, fmt.Errorf("response with a header section of more than %d octets", limit)
 		case end > 0:
+			straighten(octets[:end])
 			return octets[:end], fault(octets[:end])
 		case len(octets) == c.reader.Size(): // it is longer than usual
 			c.grow(octets, limit)
@@ -62,8 +63,24 @@ func (c *conn) grow(octets []byte, limit int) {
 	giveBack(full)
 }
 
+// straighten puts blanks before a colon behind it, where they mean nothing: a
+// proxy must take them away (RFC 9112 §5.1), and net/http takes them for a part
+// of the name. The octets are those that it will read.
+func straighten(section []byte) {
+	if !bytes.Contains(section, blankColon) {
+		return
+	}
+	for line := range fieldline.Lines(section) {
+		colon := bytes.IndexByte(line, ':')
+		name := bytes.TrimRight(line[:max(colon, 0)], " ")
+		if len(name) < colon && len(name) > 0 && line[0] != ' ' && line[0] != '\t' { // else it is of the line before
+			line[len(name)], line[colon] = ':', ' '
+		}
+	}
+}
+
 var (
-	colon            = []byte(":")
+	blankColon       = []byte(" :")
 	http10           = []byte("HTTP/1.0 ")
 	http0            = []byte("HTTP/0.")
 	contentLength    = []byte("Content-Length")
@@ -91,9 +108,6 @@ func fault(section []byte) error {
 	return nil
 }
 
-// isField reports whether a line is of a field, with blanks before the colon or
-// not: net/http takes such a name for another one, and others do not.
 func isField(line, name []byte) bool {
-	return len(line) > len(name) && bytes.EqualFold(line[:len(name)], name) &&
-		bytes.HasPrefix(bytes.TrimLeft(line[len(name):], " \t"), colon)
+	return len(line) > len(name) && line[len(name)] == ':' && bytes.EqualFold(line[:len(name)], name)
 }

@@ -21,7 +21,7 @@
 //	identify.go  who asks: address, product tokens
 //	decide.go    what the origin's robots.txt says
 //	override.go  or the operator in its place
-//	forward.go   to the origin and back; fields.go: what an intermediary removes and adds; upgrade.go: WebSockets
+//	forward.go   to the origin and back; fields.go, hops.go: what an intermediary removes and adds; upgrade.go: WebSockets
 //	deny.go      the answer instead, explained (explain.go), as accept.go says (render.go, page.go)
 //	record.go    one audit.Entry, always
 //	status.go    heed's own pages

@@ -18,10 +18,13 @@ func TestHopByHopFieldsEndHere(t *testing.T) {
 	a := r.get(t, "http://"+host+"/", "Connection: close, X-Named", "X-Named: 1", "x-kept: 1", "Keep-Alive: 5", "Proxy-Connection: keep-alive",
 		"Proxy-Authorization: Basic dTpw", "TE: trailers, deflate;q=0.5", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA")
 	sent := <-seen
-	for _, name := range []string{"Connection", "X-Named", "Keep-Alive", "Proxy-Connection", "Proxy-Authorization", "Upgrade"} {
+	for _, name := range []string{"X-Named", "Keep-Alive", "Proxy-Connection", "Proxy-Authorization", "Upgrade"} {
 		if strings.Contains(strings.ToLower(sent), "\r\n"+strings.ToLower(name)+":") {
 			t.Errorf("%s went on to the origin:\n%s", name, sent)
 		}
+	}
+	if _, options, _ := strings.Cut(sent, "\r\nConnection: "); !strings.HasPrefix(options, "TE\r\n") || strings.Count(sent, "Connection: ") != 1 { // RFC 9110 §10.1.4
+		t.Errorf("Connection names another field than TE:\n%s", sent)
 	}
 	for _, line := range []string{"x-kept: 1", "TE: trailers"} {
 		if !strings.Contains(sent, "\r\n"+line+"\r\n") {
@@ -101,6 +104,34 @@ func TestFormsOfAnHTTP10Client(t *testing.T) {
 	}
 	if sent := <-seen; !strings.Contains(sent, "\r\nVia: 1.0 ") || !strings.HasPrefix(sent, "GET / HTTP/1.1\r\n") {
 		t.Errorf("the origin was sent\n%s", sent)
+	}
+}
+
+// TestOldClientHasNeitherUpgradeNorExpect: HTTP/1.0 has neither, and a proxy may
+// not take them up for it (RFC 9110 §7.8, §10.1.1).
+func TestOldClientHasNeitherUpgradeNorExpect(t *testing.T) {
+	host, seen := script(t, write("HTTP/1.1 204 No Content\r\n\r\n"))
+	r := start(t)
+	r.send(t, "POST http://"+host+"/ HTTP/1.0\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nExpect: 100-continue\r\nContent-Length: 2\r\nX: y\r\n\r\nok")
+	sent := <-seen
+	for _, name := range []string{"Connection", "Upgrade", "Expect"} {
+		if strings.Contains(sent, "\r\n"+name+":") {
+			t.Errorf("%s went on to the origin:\n%s", name, sent)
+		}
+	}
+}
+
+// TestAgentThatStaysHereIsNobody: whoever has Connection name the User-Agent
+// would be decided on as somebody of whom the origin is not told.
+func TestAgentThatStaysHereIsNobody(t *testing.T) {
+	host, seen := script(t, write("HTTP/1.1 204 No Content\r\n\r\n"))
+	r := start(t)
+	r.policies.set("http://"+host, rules("http://"+host, "User-agent: goodbot\nAllow: /\nUser-agent: *\nDisallow: /\n"))
+	if a := r.get(t, "http://"+host+"/", "User-Agent: goodbot/1.0", "Connection: keep-alive, user-agent"); a.StatusCode != 403 {
+		t.Errorf("%s: %s", a.Status, a.body)
+	}
+	if a := r.get(t, "http://"+host+"/", "User-Agent: goodbot/1.0", "Connection: keep-alive"); a.StatusCode != 204 || !strings.Contains(<-seen, "goodbot") {
+		t.Errorf("%s: %s", a.Status, a.body)
 	}
 }
 

@@ -74,11 +74,16 @@ func (p *Proxy) forward(x *exchange) *http.Response {
 func (p *Proxy) outgoing(x *exchange) *http.Request {
 	in, h := x.in, x.in.Header
 	x.wants = wants{webSocket: isWebSocket(h), trailers: wantsTrailers(h)}
-	endToEnd(h)
-	if x.wants.webSocket {
-		h["Connection"], h["Upgrade"] = []string{"Upgrade"}, []string{"websocket"}
+	if !in.ProtoAtLeast(1, 1) { // neither means anything there (RFC 9110 §7.8, §10.1.1)
+		x.wants.webSocket = false
+		delete(h, "Expect")
 	}
-	if x.wants.trailers {
+	countHop(in)
+	endToEnd(h)
+	switch {
+	case x.wants.webSocket:
+		h["Connection"], h["Upgrade"] = []string{"Upgrade"}, []string{"websocket"}
+	case x.wants.trailers:
 		h["Te"] = []string{"trailers"}
 	}
 	if len(h["User-Agent"]) == 0 {

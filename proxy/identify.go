@@ -10,7 +10,7 @@ import (
 )
 
 // identify finds out who asks: whether the client may use the proxy at all,
-// and the product tokens of its User-Agent. It also stops a request that has
+// and the product tokens of its User-Agent, as the origin will see it. It also stops a request that has
 // been here before.
 func (p *Proxy) identify(x *exchange) error {
 	addr := x.entry.Client.Addr().Unmap()
@@ -23,7 +23,11 @@ func (p *Proxy) identify(x *exchange) error {
 	if p.beenHere(x.in.Header["Via"]) {
 		return &problem{kind: kindLoop, cause: errors.New("the request has passed this proxy before (Via)")}
 	}
-	x.entry.Tokens = agent.Tokens(x.in.Header["User-Agent"])
+	h := x.in.Header
+	if hasToken(h["Connection"], "user-agent") { // then the origin is told of none, and nobody passes for another
+		delete(h, "User-Agent")
+	}
+	x.entry.Tokens = agent.Tokens(h["User-Agent"])
 	return nil
 }
 

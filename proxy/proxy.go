@@ -198,6 +198,9 @@ func (p *Proxy) newEngine() *goproxy.ProxyHttpServer {
 // denial: there is one call of forward, and it stands behind every check.
 func (p *Proxy) serve(x *exchange) *http.Response {
 	x.err = p.identify(x)
+	if left, bounded := hops(x.in); x.err == nil && bounded && left == 0 {
+		return p.lastHop(x)
+	}
 	if x.err == nil && x.origin.Host == Host {
 		return p.status(x)
 	}

@@ -28,7 +28,7 @@ var graph = map[string]row{
 		modules: []string{"github.com/patrickmn/go-cache", "golang.org/x/text"},
 	},
 	"proxy": {
-		heed: []string{"policy", "internal/agent", "internal/audit", "internal/dial", "internal/origin", "internal/override", "internal/relay", "internal/roundtrip", "internal/serving", "internal/stall"},
+		heed: []string{"policy", "internal/agent", "internal/audit", "internal/dial", "internal/fieldline", "internal/origin", "internal/override", "internal/relay", "internal/roundtrip", "internal/serving", "internal/stall"},
 		modules: []string{
 			"github.com/elazarl/goproxy",
 			"github.com/dunglas/httpsfv",

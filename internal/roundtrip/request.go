@@ -140,6 +140,9 @@ func appendFraming(lines []fieldline.Line, req *http.Request) ([]fieldline.Line,
 	if req.Close && !httpguts.HeaderValuesContainsToken(req.Header["Connection"], "close") {
 		lines = append(lines, fieldline.Line{Name: "Connection", Value: "close"})
 	}
+	if len(req.Header["Te"]) > 0 && len(req.Header["Connection"]) == 0 { // RFC 9110 §10.1.4: so that it goes no further
+		lines = append(lines, fieldline.Line{Name: "Connection", Value: "TE"})
+	}
 	switch {
 	case !hasBody(req):
 		if wantsLength(req) {

@@ -50,6 +50,7 @@ func TestRequestAsItIsSent(t *testing.T) {
 		{"a length, whatever the fields say", direct, http.Request{Method: "POST", URL: at("http://a/"), ContentLength: 5, Body: io.NopCloser(nil), Header: http.Header{"Content-Length": {"7"}, "content-length": {"8"}, "TRANSFER-ENCODING": {"chunked"}, "Host": {"b"}}}, "", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n"},
 		{"no length", direct, http.Request{Method: "POST", URL: at("http://a/"), ContentLength: -1, Body: io.NopCloser(nil), Trailer: http.Header{"B": nil, "A": nil}}, "", "POST / HTTP/1.1\r\nHost: a\r\nTrailer: A, B\r\nTransfer-Encoding: chunked\r\n\r\n"},
 		{"a close", direct, http.Request{URL: at("http://a/"), Close: true}, "", "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"},
+		{"trailers are taken, by the next one alone (RFC 9110 §10.1.4)", direct, http.Request{URL: at("http://a/"), Header: http.Header{"Te": {"trailers"}}}, "GET / HTTP/1.1\r\nconnection: x\r\nTE: x\r\n", "GET / HTTP/1.1\r\nconnection: TE\r\nTE: trailers\r\nHost: a\r\n\r\n"},
 		{"no agent", direct, http.Request{URL: at("http://a/"), Header: http.Header{"User-Agent": {""}}}, "", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"},
 		{"another host", direct, http.Request{URL: at("http://a/"), Host: "b:1"}, "", "GET / HTTP/1.1\r\nHost: b:1\r\n\r\n"},
 		{

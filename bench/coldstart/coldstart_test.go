@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"heed/bench/record"
 )
 
 func TestBoundIsTwoLatenciesAnOriginByTheConcurrency(t *testing.T) {
@@ -85,7 +87,7 @@ func TestTheTableSaysWhatWasMeasured(t *testing.T) {
 		r.add(10, measurement{took: time.Duration(s * float64(time.Second)), cpu: time.Second, own: time.Second / 2, memory: 64 << 20})
 	}
 	r.finish(e)
-	text := (&results{environmentNow("1.2.3"), effortOf(e), []row{r}}).markdown()
+	text := (&results{environment{record.Here(), "1.2.3"}, effortOf(e), []row{r}}).markdown()
 	if want := "| 10 | 0.40 | 0.50 (0.40–0.60) | 1.25 | 200 | 1.00 (1.00–1.00) | 0.50 (0.50–0.50) | 64 (64–64) |"; !strings.Contains(text, want) {
 		t.Errorf("%s\nhas no %s", text, want)
 	}

@@ -15,24 +15,6 @@ import (
 	"time"
 )
 
-// build makes the binary of a tree, as `make build` does.
-func build(ctx context.Context, tree string) (binary string, remove func(), err error) {
-	dir, err := os.MkdirTemp("", "heed-coldstart-")
-	if err != nil {
-		return "", nil, err
-	}
-	remove = func() { _ = os.RemoveAll(dir) }
-	binary = filepath.Join(dir, "heed")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, ".")
-	cmd.Dir = tree
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") //nolint:forbidigo // a program of its own: the compiler's environment is this one
-	if said, err := cmd.CombinedOutput(); err != nil {
-		remove()
-		return "", nil, fmt.Errorf("building heed: %w\n%s", err, said)
-	}
-	return binary, remove, nil
-}
-
 // process is a heed that serves.
 type process struct {
 	proxy string // host:port

@@ -20,11 +20,14 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"heed/bench/binary"
+	"heed/bench/record"
 )
 
 func main() {
@@ -67,7 +70,7 @@ func measureAll(ctx context.Context, args []string) error {
 	case e.rounds < 1 || e.latency <= 0:
 		return fmt.Errorf("-rounds %d, -latency %v: want more than nothing", e.rounds, e.latency)
 	}
-	heed, remove, err := build(ctx, *tree)
+	heed, remove, err := binary.Build(ctx, *tree, (*exec.Cmd).CombinedOutput)
 	if err != nil {
 		return err
 	}
@@ -76,15 +79,8 @@ func measureAll(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	r := results{environmentNow(*version), effortOf(e), rows}
-	page := r.markdown()
-	if *out != "" {
-		if err := r.write(*out, page); err != nil {
-			return err
-		}
-	}
-	_, err = os.Stdout.WriteString(page)
-	return err
+	r := &results{environment{record.Here(), *version}, effortOf(e), rows}
+	return record.Write(*out, "coldstart", r, r.markdown())
 }
 
 func numbers(list string) (all []int, err error) {
@@ -136,19 +132,4 @@ func once(ctx context.Context, heed string, concurrency int, e effort) (measurem
 		return measurement{}, err
 	}
 	return m, origins.check()
-}
-
-// write puts both forms of the results into a folder.
-func (r *results) write(folder, page string) error {
-	data, err := r.json()
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(folder, "coldstart.json"), data, 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(folder, "coldstart.md"), []byte(page), 0o644)
 }

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"runtime"
 	"strings"
 	"time"
 
-	"heed/bench/machine"
+	"heed/bench/record"
 	"heed/bench/series"
 )
 
@@ -58,12 +55,8 @@ type results struct {
 
 // environment is where and of what a run was made.
 type environment struct {
-	Date   string `json:"date"` // UTC
-	CPU    string `json:"cpu"`
-	Cores  int    `json:"cores"`
-	Go     string `json:"go"`
-	System string `json:"system"`
-	Heed   string `json:"heed"`
+	record.Environment
+	Heed string `json:"heed"`
 }
 
 // effortNote is effort as results record it.
@@ -75,27 +68,6 @@ type effortNote struct {
 
 func effortOf(e effort) effortNote {
 	return effortNote{e.origins, float64(e.latency) / float64(time.Millisecond), e.rounds}
-}
-
-func environmentNow(heed string) environment {
-	return environment{
-		Date:   time.Now().UTC().Format(time.DateOnly),
-		CPU:    machine.CPU(),
-		Cores:  runtime.NumCPU(),
-		Go:     runtime.Version(),
-		System: runtime.GOOS + "/" + runtime.GOARCH,
-		Heed:   heed,
-	}
-}
-
-func (r *results) json() ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetIndent("", "\t")
-	if err := e.Encode(r); err != nil {
-		return nil, fmt.Errorf("writing the results as JSON: %w", err)
-	}
-	return b.Bytes(), nil
 }
 
 // markdown is the results for people.

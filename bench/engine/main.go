@@ -21,16 +21,16 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"regexp"
 	"runtime/debug"
 	"slices"
 	"syscall"
 	"time"
 
+	"heed/bench/binary"
 	"heed/bench/engine/load"
+	"heed/bench/record"
 )
 
 func main() {
@@ -117,7 +117,7 @@ func measureAll(ctx context.Context, args []string) error {
 	}
 	if o.heed == "" {
 		var remove func()
-		if b.heed, remove, err = build(ctx, &c, o.tree); err != nil {
+		if b.heed, remove, err = binary.Build(ctx, o.tree, c.compile); err != nil {
 			return err
 		}
 		defer remove()
@@ -127,14 +127,7 @@ func measureAll(ctx context.Context, args []string) error {
 		return err
 	}
 	r := resultsOf(o, jobs, absent, rounds)
-	page := r.markdown()
-	if o.out != "" {
-		if err := r.write(o.out, page); err != nil {
-			return err
-		}
-	}
-	_, err = os.Stdout.WriteString(page)
-	return err
+	return record.Write(o.out, "engine", r, r.markdown())
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -202,26 +195,3 @@ func (b *bench) rounds(ctx context.Context, jobs []job, rounds int) ([]round, er
 
 // round is what one round measured, by scenario and participant.
 type round map[string]map[string]figures
-
-// build makes the binary of a tree, as `make build` does.
-func build(ctx context.Context, c *cores, tree string) (binary string, remove func(), err error) {
-	dir, err := os.MkdirTemp("", "heed-engine-")
-	if err != nil {
-		return "", nil, err
-	}
-	remove = func() { _ = os.RemoveAll(dir) }
-	binary = filepath.Join(dir, "heed")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, ".")
-	cmd.Dir = tree
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOMAXPROCS=") //nolint:forbidigo // a program of its own: the compiler's environment is this one
-	var said []byte
-	err = c.on(c.all, func() (err error) {
-		said, err = cmd.CombinedOutput()
-		return err
-	})
-	if err != nil {
-		remove()
-		return "", nil, fmt.Errorf("building heed: %w\n%s", err, said)
-	}
-	return binary, remove, nil
-}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
@@ -81,6 +82,15 @@ func (c *cores) on(set unix.CPUSet, f func() error) error {
 		return fmt.Errorf("choosing a processor: %w", err)
 	}
 	return errors.Join(f(), unix.SchedSetaffinity(0, one(c.load)))
+}
+
+// compile runs a compiler on all processors.
+func (c *cores) compile(cmd *exec.Cmd) (said []byte, err error) {
+	err = c.on(c.all, func() (err error) {
+		said, err = cmd.CombinedOutput()
+		return err
+	})
+	return said, err
 }
 
 func one(core int) *unix.CPUSet {

@@ -1,18 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"time"
 
-	"heed/bench/machine"
+	"heed/bench/record"
 	"heed/bench/series"
 )
 
@@ -28,12 +22,8 @@ type results struct {
 
 // environment is where and of what a run was made.
 type environment struct {
-	Date   string `json:"date"` // UTC
-	CPU    string `json:"cpu"`
-	Cores  int    `json:"cores"`
-	Go     string `json:"go"`
-	System string `json:"system"`
-	Heed   string `json:"heed"`
+	record.Environment
+	Heed string `json:"heed"`
 }
 
 // effort is how much was measured.
@@ -54,14 +44,12 @@ type row struct {
 
 func resultsOf(o options, jobs []job, absent map[string]string, rounds []round) *results {
 	r := &results{
-		Environment: environment{
-			Date: time.Now().UTC().Format(time.DateOnly), CPU: machine.CPU(), Cores: 2,
-			Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Heed: o.version,
-		},
-		Effort:   effort{o.rounds, series.Confidence(o.rounds), o.seconds, o.warm},
-		Versions: map[string]string{},
-		Absent:   absent,
+		Environment: environment{record.Here(), o.version},
+		Effort:      effort{o.rounds, series.Confidence(o.rounds), o.seconds, o.warm},
+		Versions:    map[string]string{},
+		Absent:      absent,
 	}
+	r.Environment.Cores = 2 // that are used
 	for _, j := range jobs {
 		for _, p := range j.participants {
 			if _, known := r.Versions[p.name]; !known {
@@ -94,23 +82,6 @@ func values(rounds []round, scenario, participant, name string) (all []float64) 
 		all = append(all, v)
 	}
 	return all
-}
-
-// write puts both forms of the results into a folder.
-func (r *results) write(folder, page string) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetIndent("", "\t")
-	if err := e.Encode(r); err != nil {
-		return fmt.Errorf("writing the results as JSON: %w", err)
-	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(folder, "engine.json"), b.Bytes(), 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(folder, "engine.md"), []byte(page), 0o644)
 }
 
 // markdown is the results for people.

@@ -17,8 +17,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
+
+	"heed/bench/record"
 )
 
 func main() {
@@ -53,19 +54,12 @@ func compareAll(args []string) error {
 	if err != nil {
 		return err
 	}
-	c := comparison{Environment: environmentNow(*version), Effort: effortOf(e)}
+	c := &comparison{Environment: environmentNow(*version), Effort: effortOf(e)}
 	c.Agreements, c.Rows, err = examine(all, e)
 	if err != nil {
 		return err
 	}
-	page := c.markdown()
-	if *out != "" {
-		if err := c.write(*out, page); err != nil {
-			return err
-		}
-	}
-	_, err = os.Stdout.WriteString(page)
-	return err
+	return record.Write(*out, "comparison", c, c.markdown())
 }
 
 // examine asks everything once, to see who is right and who fails where, then
@@ -87,19 +81,4 @@ func examine(all *corpus, e effort) ([]agreement, []row, error) {
 	}
 	rows, err := run(measures(all, failed, e), e, said)
 	return agreements, rows, err
-}
-
-// write puts both forms of the results into a folder.
-func (c *comparison) write(folder, page string) error {
-	data, err := c.json()
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(folder, "comparison.json"), data, 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(folder, "comparison.md"), []byte(page), 0o644)
 }

@@ -1,16 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"strings"
-	"time"
 
-	"heed/bench/machine"
+	"heed/bench/record"
 	"heed/bench/series"
 )
 
@@ -24,11 +20,7 @@ type comparison struct {
 
 // environment is where and of what a run was made.
 type environment struct {
-	Date     string            `json:"date"` // UTC
-	CPU      string            `json:"cpu"`
-	Cores    int               `json:"cores"`
-	Go       string            `json:"go"`
-	System   string            `json:"system"`
+	record.Environment
 	Versions map[string]string `json:"versions"` // by participant
 }
 
@@ -45,14 +37,7 @@ func effortOf(e effort) effortNote {
 }
 
 func environmentNow(heedVersion string) environment {
-	e := environment{
-		Date:     time.Now().UTC().Format(time.DateOnly),
-		CPU:      machine.CPU(),
-		Cores:    runtime.NumCPU(),
-		Go:       runtime.Version(),
-		System:   runtime.GOOS + "/" + runtime.GOARCH,
-		Versions: map[string]string{heed.name: heedVersion},
-	}
+	e := environment{record.Here(), map[string]string{heed.name: heedVersion}}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {
 			for _, p := range participants[1:] {
@@ -63,16 +48,6 @@ func environmentNow(heedVersion string) environment {
 		}
 	}
 	return e
-}
-
-func (c *comparison) json() ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetIndent("", "\t")
-	if err := e.Encode(c); err != nil {
-		return nil, fmt.Errorf("writing the results as JSON: %w", err)
-	}
-	return b.Bytes(), nil
 }
 
 // markdown is the results for people.

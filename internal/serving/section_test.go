@@ -206,6 +206,19 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestOctetsOfAValue: http.ReadRequest takes no control octet but a tab.
+func TestOctetsOfAValue(t *testing.T) {
+	for c := range 256 {
+		if c == '\n' { // a line of its own
+			continue
+		}
+		_, err := newScript([]byte("GET / HTTP/1.1\r\nHost: a\r\nX: y"+string([]byte{byte(c)})+"z\r\n\r\n"), 0, 0).readRequest()
+		if control := c < ' ' && c != '\t' || c == 0x7f; control != (err != nil) {
+			t.Errorf("%#02x: %v", c, err)
+		}
+	}
+}
+
 // TestSectionsAreUsedAgain: those that fit are, and no other memory takes their
 // place.
 func TestSectionsAreUsedAgain(t *testing.T) {

@@ -115,6 +115,28 @@ func TestConnectIsRefused(t *testing.T) {
 	}
 }
 
+// TestBehindARefusedConnectNothingIsARequest: what a client sends at once is for
+// the other end of the tunnel, whatever the CONNECT is refused for.
+func TestBehindARefusedConnectNothingIsARequest(t *testing.T) {
+	host, seen := script(t, write("HTTP/1.1 204 No Content\r\n\r\n"))
+	r := start(t, func(c *Config) { c.ConnectPort = func(port string) bool { return port != "25" } })
+	for _, tt := range []struct {
+		authority string
+		status    int
+	}{
+		{"a..example:443", 400},
+		{"a.example", 400},
+		{"a.example:25", 403},
+	} {
+		w := r.dial(t)
+		a := w.send(t, "CONNECT "+tt.authority+" HTTP/1.1\r\nHost: a\r\n\r\n"+request("GET", "http://"+host+"/"))
+		rest, err := io.ReadAll(w.r)
+		if a.StatusCode != tt.status || !a.Close || len(rest) > 0 || err != nil || len(seen) > 0 {
+			t.Errorf("%s: %s, close %t, and behind it %.20q, %v; %d requests", tt.authority, a.Status, a.Close, rest, err, len(seen))
+		}
+	}
+}
+
 // TestSilentClientIsClosed: a tunnel in which nothing is said, or half of a
 // handshake, ends at the handshake timeout (B15).
 func TestSilentClientIsClosed(t *testing.T) {

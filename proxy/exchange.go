@@ -107,6 +107,9 @@ func (p *Proxy) serveExchange(w http.ResponseWriter, r *http.Request) {
 	defer p.recoverExchange(x)
 
 	if x.err = p.readTarget(x); x.err != nil {
+		if x.w.connect && x.w.own != nil { // what the client sent for the tunnel already is no request to heed
+			x.w.Header()["Connection"] = []string{"close"}
+		}
 		x.w.writeResponse(p.deny(x))
 		return
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // TestMalformedTargets: each is refused with the fault named, nothing is asked
-// of anybody, and the connection goes on.
+// of anybody, and the connection goes on, but behind a CONNECT.
 func TestMalformedTargets(t *testing.T) {
 	r := start(t)
 	w := r.dial(t)
@@ -48,7 +48,11 @@ func TestMalformedTargets(t *testing.T) {
 		{"CONNECT to a number", "CONNECT 127.1:443", "four decimal parts"},
 	} {
 		a := w.send(t, tt.line+" HTTP/1.1\r\nHost: a.example\r\n\r\n")
-		if a.StatusCode != 400 || a.Close || !strings.Contains(a.Header.Get("Proxy-Status"), "error=http_request_error") {
+		connect := strings.HasPrefix(tt.line, "CONNECT ")
+		if connect {
+			w = r.dial(t)
+		}
+		if a.StatusCode != 400 || a.Close != connect || !strings.Contains(a.Header.Get("Proxy-Status"), "error=http_request_error") {
 			t.Errorf("%s: %s, close %v, Proxy-Status: %s", tt.why, a.Status, a.Close, a.Header.Get("Proxy-Status"))
 		}
 		if !strings.Contains(a.body, tt.says) {

@@ -12,11 +12,18 @@ import (
 // TestHopByHopFieldsEndHere: those that Connection names, and those that speak
 // to a neighbour alone, both ways (RFC 9110 §7.6.1).
 func TestHopByHopFieldsEndHere(t *testing.T) {
-	host, seen := script(t, write("HTTP/1.1 200 OK\r\nConnection: X-Answer, keep-alive\r\nX-Answer: 1\r\nKeep-Alive: timeout=5\r\nProxy-Authenticate: Basic\r\n"+
+	host, seen := script(t, write("HTTP/1.1 103 Early Hints\r\nConnection: X-Hint\r\nX-Hint: 1\r\nKeep-Alive: timeout=5\r\nLink: </x>\r\n\r\n"+
+		"HTTP/1.1 200 OK\r\nConnection: X-Answer, keep-alive\r\nX-Answer: 1\r\nKeep-Alive: timeout=5\r\nProxy-Authenticate: Basic\r\nProxy-Authentication-Info: x\r\n"+
 		"Proxy-Connection: close\r\nUpgrade: h2c\r\nTE: x\r\nX-Kept: 1\r\nAlt-Svc: h3=\":443\"\r\nContent-Length: 2\r\n\r\nok"))
 	r := start(t)
-	a := r.get(t, "http://"+host+"/", "Connection: close, X-Named", "X-Named: 1", "x-kept: 1", "Keep-Alive: 5", "Proxy-Connection: keep-alive",
-		"Proxy-Authorization: Basic dTpw", "TE: trailers, deflate;q=0.5", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA")
+	w := r.dial(t)
+	_, _ = io.WriteString(w, request("GET", "http://"+host+"/", "Connection: close, X-Named", "X-Named: 1", "x-kept: 1", "Keep-Alive: 5", "Proxy-Connection: keep-alive",
+		"Proxy-Authorization: Basic dTpw", "TE: trailers, deflate;q=0.5", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA"))
+	hint, err := http.ReadResponse(w.r, nil)
+	if err != nil || hint.StatusCode != 103 || len(hint.Header) != 1 || hint.Header.Get("Link") != "</x>" {
+		t.Fatalf("%v, %v", hint, err)
+	}
+	a := w.read(t, "GET")
 	sent := <-seen
 	for _, name := range []string{"X-Named", "Keep-Alive", "Proxy-Connection", "Proxy-Authorization", "Upgrade"} {
 		if strings.Contains(strings.ToLower(sent), "\r\n"+strings.ToLower(name)+":") {
@@ -31,7 +38,7 @@ func TestHopByHopFieldsEndHere(t *testing.T) {
 			t.Errorf("%q did not go on to the origin:\n%s", line, sent)
 		}
 	}
-	for _, name := range []string{"X-Answer", "Keep-Alive", "Proxy-Authenticate", "Proxy-Connection", "Upgrade", "TE", "Alt-Svc"} {
+	for _, name := range []string{"X-Answer", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Connection", "Upgrade", "TE", "Alt-Svc"} {
 		if v, there := a.Header[textproto.CanonicalMIMEHeaderKey(name)]; there {
 			t.Errorf("%s: %q went on to the client", name, v)
 		}

@@ -149,8 +149,10 @@ func TestWebSocketEndsWithEitherSide(t *testing.T) {
 }
 
 // TestWebSocketGoesOnInOneDirection: goproxy ends both when one has ended
-// (websocket.go:94).
+// (websocket.go:94). The other lasts for longer than the idle time, in which it
+// moves.
 func TestWebSocketGoesOnInOneDirection(t *testing.T) {
+	const idle = 600 * time.Millisecond
 	for _, first := range []string{"client", "origin"} {
 		t.Run(first+" first", func(t *testing.T) {
 			passed, ended := make(chan struct{}), make(chan struct{})
@@ -164,8 +166,10 @@ func TestWebSocketGoesOnInOneDirection(t *testing.T) {
 					t.Errorf("the %s got %q, %v; want %q", name, got, err, want)
 				}
 				if name != first {
-					time.Sleep(10 * time.Millisecond) // goproxy would have ended both by now
-					_, _ = io.WriteString(c, "two")
+					for _, octet := range "two" {
+						time.Sleep(idle * 2 / 5)
+						_, _ = io.WriteString(c, string(octet))
+					}
 				}
 			}
 			host, _ := script(t, func(c net.Conn) {
@@ -174,7 +178,7 @@ func TestWebSocketGoesOnInOneDirection(t *testing.T) {
 				<-passed
 				play("origin", c, c)
 			})
-			r := start(t)
+			r := start(t, func(c *Config) { c.Timeouts.Idle = idle })
 			w := r.dial(t)
 			if a := w.send(t, "GET http://"+host+"/ HTTP/1.1\r\nHost: "+host+"\r\n"+handshake); a.StatusCode != 101 {
 				t.Fatalf("%s", a.Status)

@@ -347,3 +347,30 @@ func TestHeaderSectionIsDueInTime(t *testing.T) {
 		})
 	}
 }
+
+// A kept connection has no deadline behind a body that was waited for: that of
+// the next request is another one, though it be the same to a second.
+func TestHeaderSectionIsDueInTimeOnAKeptConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr, dialled, end := inMemory(t, func(b *http.Transport) { b.ResponseHeaderTimeout = time.Minute }, func(c io.ReadWriter) {
+			in := newReader(c)
+			if _, err := http.ReadRequest(in); err != nil {
+				return
+			}
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
+			time.Sleep(time.Millisecond)
+			_, _ = io.WriteString(c, "hello")
+			_, _ = io.Copy(io.Discard, in)
+		})
+		defer end()
+		if _, body, err := fetch(tr, newRequest(t, "GET", "http://h0.example/", nil)); body != "hello" || err != nil {
+			t.Fatalf("%q, %v", body, err)
+		}
+		began := time.Now()
+		_, _, err := fetch(tr, newRequest(t, "GET", "http://h0.example/", nil))
+		var timeout net.Error
+		if took := time.Since(began); !errors.As(err, &timeout) || !timeout.Timeout() || took.Round(time.Second) != time.Minute || dialled("h0.example") != 1 {
+			t.Errorf("%v after %v, dialled %d times", err, took, dialled("h0.example"))
+		}
+	})
+}

@@ -190,7 +190,7 @@ func TestAbortNeverMeetsAKeptConnection(t *testing.T) {
 			c.say(ok("hello"))
 		}
 	})
-	tr := newClient(t, nil)
+	tr := newClient(t, func(b *http.Transport) { b.ResponseHeaderTimeout = patience }) // of which a deadline is kept, too
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
@@ -205,6 +205,10 @@ func TestAbortNeverMeetsAKeptConnection(t *testing.T) {
 				}
 				ended := make(chan struct{})
 				go func() { defer close(ended); cancel() }()
+				if i%4 == 0 { // the answer is there, and is read when the connection was aborted
+					<-ended
+					time.Sleep(time.Millisecond)
+				}
 				if i%2 == 0 {
 					_, err = io.Copy(io.Discard, resp.Body)
 					if err != nil && !errors.Is(err, context.Canceled) {

@@ -304,6 +304,32 @@ func TestUploadToAnOriginThatNeverReads(t *testing.T) {
 	}
 }
 
+// An answer that has begun has its time, whenever the upload ends.
+func TestUploadThatEndsLaterDoesNotHurryTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr, _, end := inMemory(t, func(b *http.Transport) { b.ResponseHeaderTimeout = time.Minute }, func(c io.ReadWriter) {
+			req, err := http.ReadRequest(newReader(c))
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
+			_, _ = io.Copy(io.Discard, req.Body)
+			time.Sleep(10 * time.Minute)
+			_, _ = io.WriteString(c, "hello")
+		})
+		defer end()
+		client, to := io.Pipe()
+		go func() {
+			time.Sleep(time.Second)
+			_, _ = io.WriteString(to, "x")
+			_ = to.Close()
+		}()
+		if _, body, err := fetch(tr, newRequest(t, "POST", "http://h0.example/", client)); body != "hello" || err != nil {
+			t.Errorf("%q, %v", body, err)
+		}
+	})
+}
+
 // Of an upload that takes long the time for the answer begins with its end.
 func TestTimeForTheAnswerBeginsAfterTheUpload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -210,12 +211,14 @@ func TestBodiesOfAllSizes(t *testing.T) {
 // chunks, whose size has room for five digits.
 func TestBodyBehindAHeaderSectionOfMegabytes(t *testing.T) {
 	const size = 3 << 20
-	s := start(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header()["X"] = []string{repeat("h", 2<<20)}
-		_, _ = w.(io.ReaderFrom).ReadFrom(&pieces{pattern(size), size})
-	})
-	if _, body := s.ask(get("/")).answer(http.MethodGet); body != string(pattern(size)) {
-		t.Errorf("%d octets, not those of the body", len(body))
+	for _, there := range []bool{false, true} { // the body, or nothing of it, when the header section goes
+		s := start(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["X"] = slices.Repeat([]string{repeat("h", 64<<10)}, 90) // with room behind it for another megabyte
+			_, _ = w.(io.ReaderFrom).ReadFrom(ready{&pieces{pattern(size), size}, there})
+		})
+		if _, body := s.ask(get("/")).answer(http.MethodGet); body != string(pattern(size)) {
+			t.Errorf("%d octets, not those of the body", len(body))
+		}
 	}
 }
 

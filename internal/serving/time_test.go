@@ -75,6 +75,23 @@ func TestConnectionThatWaitsIsClosed(t *testing.T) {
 	})
 }
 
+// TestDeadlineIsSetAgainBehindAWatchedExchange, though it was set a moment ago:
+// watching has taken it away.
+func TestDeadlineIsSetAgainBehindAWatchedExchange(t *testing.T) {
+	bubble(t, func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(200 * time.Millisecond) // it is watched by then
+		text(w, http.StatusOK, "late")
+	}, func(t *testing.T, s *server) {
+		c := s.ask(get("/"))
+		c.says(http.StatusOK, "late")
+		c.send(get("/")) // at once: the time between requests runs since a moment
+		c.says(http.StatusOK, "late")
+		began := time.Now()
+		c.ends()
+		after(t, began, 30*time.Second)
+	})
+}
+
 // TestSlowHeaderSectionIsGivenUp: it has its time in all, however it comes.
 func TestSlowHeaderSectionIsGivenUp(t *testing.T) {
 	bubble(t, echo, func(t *testing.T, s *server) {

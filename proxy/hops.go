@@ -14,8 +14,11 @@ import (
 // can say so of TRACE and OPTIONS, by which a client looks for the one in a chain
 // that loops or fails; of others the field has no meaning (RFC 9110 §7.6.2).
 func hops(r *http.Request) (left uint64, bounded bool) {
+	if r.Method != http.MethodTrace && r.Method != http.MethodOptions {
+		return 0, false
+	}
 	field := r.Header["Max-Forwards"]
-	if r.Method != http.MethodTrace && r.Method != http.MethodOptions || len(field) != 1 {
+	if len(field) != 1 {
 		return 0, false
 	}
 	left, err := strconv.ParseUint(field[0], 10, 64)

@@ -10,8 +10,8 @@ import (
 )
 
 // identify finds out who asks: whether the client may use the proxy at all,
-// and the product tokens of its User-Agent, as the origin will see it. It also stops a request that has
-// been here before.
+// and the product tokens of its User-Agent, as the origin will see it. It also
+// stops a request that has been here before.
 func (p *Proxy) identify(x *exchange) error {
 	addr := x.entry.Client.Addr().Unmap()
 	if x.tunnel != nil {

@@ -39,6 +39,9 @@ func (b *body) Read(p []byte) (int, error) {
 		return 0, b.over()
 	}
 	n, err := b.ReadCloser.Read(p)
+	if n > 0 && errors.Is(err, io.EOF) && b.upload.running() {
+		err = nil // what has come goes on before the end of the upload is waited for
+	}
 	if err == nil && b.leave() {
 		return n, nil
 	}

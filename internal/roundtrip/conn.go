@@ -101,7 +101,7 @@ func (t *Transport) roundTripOn(c *conn, req *http.Request, h hooks) (*http.Resp
 	case resp.StatusCode == http.StatusSwitchingProtocols:
 		_ = c.SetDeadline(time.Time{})
 		resp.Body = &upgraded{b}
-	case resp.Body == http.NoBody:
+	case resp.Body == http.NoBody && !up.running():
 		b.end(true)
 		return resp, nil
 	case resp.ContentLength < 0 || resp.ContentLength > int64(c.reader.Buffered()):

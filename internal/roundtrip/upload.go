@@ -228,6 +228,19 @@ func (u *upload) over() error {
 	return fault
 }
 
+// running reports whether the body is still being sent.
+func (u *upload) running() bool {
+	if u == nil {
+		return false
+	}
+	select {
+	case <-u.done:
+		return false
+	default:
+		return true
+	}
+}
+
 // sent reports whether all of the body was sent, for which it waits a little.
 func (u *upload) sent() bool {
 	if u == nil {
@@ -243,10 +256,8 @@ func (u *upload) sent() bool {
 
 // ended waits a little for the end of sending.
 func (u *upload) ended() bool {
-	select {
-	case <-u.done:
+	if !u.running() {
 		return true
-	default:
 	}
 	timer := time.NewTimer(uploadGrace)
 	defer timer.Stop()

@@ -261,6 +261,46 @@ func TestAnswerBeforeTheUploadEnds(t *testing.T) {
 	})
 }
 
+// The client has an answer before the end of its upload is waited for, which is
+// of use for the connection alone.
+func TestAnswerDoesNotWaitForTheUpload(t *testing.T) {
+	for _, r := range []struct{ why, answer, body string }{
+		{"a body", "HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nbig", "big"},
+		{"the last on its connection", "HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 3\r\n\r\nbig", "big"},
+		{"chunks", "HTTP/1.1 413 Content Too Large\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nbig\r\n0\r\n\r\n", "big"},
+		{"no body", "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n", ""},
+		{"no body ever", "HTTP/1.1 304 Not Modified\r\n\r\n", ""},
+	} {
+		o := newOrigin(t, nil, func(c *peer, _ int64) {
+			_, _ = http.ReadRequest(c.in)
+			c.say(r.answer)
+			_, _ = io.Copy(io.Discard, c.in)
+		})
+		tr := newClient(t, nil)
+		fastest := patience
+		for range 10 {
+			client, toOrigin := io.Pipe()
+			began := time.Now()
+			resp, err := tr.RoundTrip(newRequest(t, "POST", o.url(false), client))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := make([]byte, len(r.body))
+			if _, err := io.ReadFull(resp.Body, b); err != nil || string(b) != r.body {
+				t.Errorf("%s: %q, %v", r.why, b, err)
+			}
+			fastest = min(fastest, time.Since(began))
+			if rest, err := io.ReadAll(resp.Body); err != nil || len(rest) > 0 {
+				t.Errorf("%s: %q behind it, %v", r.why, rest, err)
+			}
+			_, _ = resp.Body.Close(), toOrigin.Close()
+		}
+		if fastest >= uploadGrace {
+			t.Errorf("%s: each of ten took %v or more", r.why, fastest)
+		}
+	}
+}
+
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }

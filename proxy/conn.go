@@ -84,26 +84,30 @@ func unwrap(c net.Conn) net.Conn {
 // client that the answer is not whole. It is closed here, below TLS: a farewell
 // of TLS would say that it is.
 func reset(c net.Conn) {
+	if socket, ok := bottom(c).(interface{ SetLinger(sec int) error }); ok {
+		_ = socket.SetLinger(0)
+		_ = bottom(c).Close()
+	}
+}
+
+// bottom returns the connection below all that heed and TLS have put over it.
+func bottom(c net.Conn) net.Conn {
 	for {
-		switch below := c.(type) {
+		switch over := c.(type) {
 		case *clientConn:
-			c = below.Conn
+			c = over.Conn
 		case *alertConn:
-			c = below.Conn
+			c = over.Conn
 		case *rawConn:
-			c = below.Conn
+			c = over.Conn
 		case *eitherConn:
-			c = below.spoken()
+			c = over.spoken()
 		case *earlyConn:
-			c = below.Conn
+			c = over.Conn
 		case *tls.Conn:
-			c = below.NetConn()
-		case interface{ SetLinger(sec int) error }:
-			_ = below.SetLinger(0)
-			_ = c.Close()
-			return
+			c = over.NetConn()
 		default:
-			return
+			return c
 		}
 	}
 }

@@ -27,6 +27,7 @@ func (p *Proxy) newServer() *serving.Server {
 		Handler:       http.HandlerFunc(p.serveExchange),
 		Malformed:     p.malformed,
 		Errors:        func(err error) { p.Log.Error().Err(err).Msg("accepting a client failed; trying again") },
+		Awaited:       acknowledge,
 		Panicked:      p.panicked,
 		HeaderTimeout: p.Timeouts.ClientHeader,
 		IdleTimeout:   p.Timeouts.Idle,

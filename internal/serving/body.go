@@ -15,6 +15,7 @@ type body struct {
 	conn           *conn
 	parsed, served *http.Request // as http.ReadRequest has it, where trailers go to; as the handler has it
 	none           bool          // there is none
+	here           bool          // all of it came with the header section
 
 	reading sync.Mutex  // held by who reads
 	cause   error       // why it is over, for who holds reading
@@ -27,7 +28,7 @@ type body struct {
 // Read reads from the client, who must not take longer than the idle time for a
 // part. An error stays.
 func (b *body) Read(p []byte) (int, error) {
-	b.begun.Store(true)
+	first := !b.begun.Swap(true)
 	b.reading.Lock()
 	defer b.reading.Unlock()
 	switch {
@@ -35,6 +36,9 @@ func (b *body) Read(p []byte) (int, error) {
 		return 0, http.ErrBodyReadAfterClose
 	case b.over.Load():
 		return 0, b.cause
+	}
+	if first && !b.here {
+		b.conn.server.config.Awaited(b.conn.Conn)
 	}
 	b.conn.readWithin(b.conn.server.config.IdleTimeout)
 	n, err := b.read(p)

@@ -133,6 +133,7 @@ func (c *conn) exchange(ctx context.Context, r *request) bool {
 	defer r.ctx.cancel()
 	defer r.release()
 	r.body.conn, r.body.parsed = c, r.Request
+	r.body.here = r.ContentLength >= 0 && r.ContentLength <= int64(c.reader.Buffered())
 	r.Request = r.WithContext(&r.ctx)
 	r.body.served = r.Request
 	if c.ready != nil {

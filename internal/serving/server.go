@@ -24,6 +24,10 @@ type Config struct {
 	// descriptors have run out. Nil: nobody is.
 	Errors func(error)
 
+	// Awaited is told of a connection when a body is asked for that is not all
+	// there. Nil: nobody is.
+	Awaited func(c net.Conn)
+
 	// Panicked is told of a panic that broke a connection off, with its stack;
 	// of http.ErrAbortHandler it is not. Nil: nobody is.
 	Panicked func(v any, stack []byte)
@@ -53,6 +57,9 @@ func New(c Config) *Server {
 	}
 	if c.Errors == nil {
 		c.Errors = func(error) {}
+	}
+	if c.Awaited == nil {
+		c.Awaited = func(net.Conn) {}
 	}
 	if c.Panicked == nil {
 		c.Panicked = func(any, []byte) {}

@@ -23,7 +23,7 @@ type inside struct {
 func (p *Proxy) newInside() inside {
 	protocols := &tls.Config{
 		MinVersion:     tls.VersionTLS12,
-		NextProtos:     []string{"h2", "http/1.1"},
+		NextProtos:     []string{"h2", "http/1.1", "http/1.0"}, // the last of a client that says in advance that it speaks no other
 		GetCertificate: p.leaf,
 	}
 	protocols.WrapSession, protocols.UnwrapSession = sessionsOf(protocols)

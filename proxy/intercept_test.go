@@ -40,6 +40,7 @@ func TestBothSidesChooseTheirVersion(t *testing.T) {
 			{"none", nil, "none"},
 			{"something unknown and HTTP/1.1", []string{"spdy/3", "http/1.1"}, "http/1.1"},
 			{"HTTP/1.0 and HTTP/1.1", []string{"http/1.0", "http/1.1"}, "http/1.1"},
+			{"HTTP/1.0 alone", []string{"http/1.0"}, "http/1.0"},
 			{"something unknown alone (RFC 7301 §3.2)", []string{"spdy/3"}, ""},
 		} {
 			t.Run(tt.why+", of an origin with "+to.proto, func(t *testing.T) {

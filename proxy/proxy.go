@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"github.com/elazarl/goproxy"
@@ -110,6 +111,7 @@ type Proxy struct {
 	raw       tracker // hijacked connections, which no server ends
 	work      work
 	ahead     ahead
+	over      atomic.Bool // what is under way is being cut off
 }
 
 // New returns a Proxy. It does no I/O; Serve does.

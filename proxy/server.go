@@ -89,6 +89,7 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 	if err == nil {
 		err = p.work.wait(ctx)
 	}
+	p.over.Store(true)
 	_ = p.server.Close() // what Shutdown left
 	_ = p.inside.server.Close()
 	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -160,8 +161,13 @@ func TestShutdownCutsOff(t *testing.T) {
 		}
 		forwarded := 0
 		for len(r.entries) > 0 {
-			if e := <-r.entries; e.Verdict == audit.Forwarded {
-				forwarded++
+			e := <-r.entries
+			if e.Verdict != audit.Forwarded {
+				continue
+			}
+			forwarded++
+			if mode == Intercept && !strings.Contains(e.Err, "told to end") {
+				t.Errorf("the cause of what heed cut off is %q", e.Err)
 			}
 		}
 		if forwarded != clients {

@@ -22,7 +22,7 @@ type Summary struct {
 	mu        sync.Mutex
 	requests  int
 	forwarded int
-	failed    int // forwarded was intended, but the origin did not answer
+	failed    int // of forwarded: the origin did not answer, or the client did not stay for it
 	denied    map[cause]int
 	lost      int // denials of causes beyond maxCauses
 }
@@ -104,7 +104,7 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	out := &counter{w: w}
 	fmt.Fprintf(out, "heed: %s, %d forwarded, %d denied\n", plural(s.requests, "request"), s.forwarded, s.requests-s.forwarded)
 	if s.failed > 0 {
-		fmt.Fprintf(out, "heed: %d of the forwarded got no whole answer from their origin\n", s.failed)
+		fmt.Fprintf(out, "heed: %d of the forwarded had no whole answer\n", s.failed)
 	}
 	tw := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	rows := s.rows()

@@ -36,9 +36,10 @@ func TestSummary(t *testing.T) {
 	s.Record(&Entry{Reason: "bad-request"})
 	s.Record(&Entry{Verdict: Forwarded, Origin: "https://a.example", Reason: "allowed"})
 	s.Record(&Entry{Verdict: Forwarded, Origin: "https://a.example", Reason: "connection-refused", Err: "refused"})
+	s.Record(&Entry{Verdict: Forwarded, Origin: "https://a.example", Reason: "client-gone", Err: "it went away"})
 	s.Record(&Entry{Verdict: Answered, Origin: "https://a.example", Channel: Connect})
-	want := `heed: 9 requests, 2 forwarded, 7 denied
-heed: 1 of the forwarded got no whole answer from their origin
+	want := `heed: 10 requests, 3 forwarded, 7 denied
+heed: 2 of the forwarded had no whole answer
   3  https://b.example  Disallow: /x (line 2)
   2  https://a.example  Disallow: /private/ (line 12)
   1  (no origin)        bad-request

@@ -111,6 +111,7 @@ type Proxy struct {
 	raw       tracker // hijacked connections, which no server ends
 	work      work
 	ahead     ahead
+	begun     begun
 	over      atomic.Bool // what is under way is being cut off
 }
 

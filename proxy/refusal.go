@@ -99,11 +99,14 @@ func (p *Proxy) followConn(c net.Conn, s http.ConnState) {
 	below.tunnel.used = true // whatever it is, it is looked at once
 	if s == http.StateClosed {
 		p.followLeave(secure, below.tunnel)
+		return
 	}
+	p.begun.note(below.tunnel)
 }
 
 // followLeave looks at a connection that ended after the handshake and before its
-// first request. A client that resumed a session has accepted heed before.
+// first request. A client that resumed a session has accepted heed before, and so
+// has one that goes on with another connection.
 func (p *Proxy) followLeave(secure *tls.Conn, t *tunnel) {
 	if secure.ConnectionState().DidResume || time.Since(t.shaken) > leaveTime {
 		return
@@ -111,6 +114,9 @@ func (p *Proxy) followLeave(secure *tls.Conn, t *tunnel) {
 	_ = secure.SetReadDeadline(time.Unix(1, 0))
 	_, err := secure.Read(make([]byte, 1)) // what ended it is remembered
 	failure := tlsFailure(err, true)
+	if failure == tlsLeft && secure.ConnectionState().NegotiatedProtocol == "h2" && p.begun.spare(t) {
+		return
+	}
 	if failure == tlsRefused || failure == tlsLeft {
 		p.tlsFailed(t.origin, failure, err)
 	}

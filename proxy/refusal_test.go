@@ -107,7 +107,9 @@ func TestClientsThatDoNotTrustHeed(t *testing.T) {
 			seen := new(failures)
 			r := start(t, func(c *Config) {
 				c.TLSFailed = seen.add
-				c.Timeouts.TLSHandshake = 200 * time.Millisecond
+				if tt.want == tlsTimeout { // others may take their time on a busy machine
+					c.Timeouts.TLSHandshake = 200 * time.Millisecond
+				}
 			})
 			c := r.connect(t, "a.example:443").Conn
 			tt.client(r, c)
@@ -154,6 +156,34 @@ func TestClientsThatTrustHeedAreNotCounted(t *testing.T) {
 	_ = kept.Close()
 	if got := seen.String(); got != "" {
 		t.Errorf("counted as %q", got)
+	}
+}
+
+// TestSpareConnectionsAreNotCounted: a client closes those that it does not use
+// when it has one in HTTP/2, whichever of them heed sees first.
+func TestSpareConnectionsAreNotCounted(t *testing.T) {
+	for _, usedFirst := range []bool{true, false} {
+		seen := new(failures)
+		r := start(t, func(c *Config) { c.TLSFailed = seen.add })
+		spare := r.secure(t, r.connect(t, Host+":443"), Host, "h2")
+		used := r.secure(t, r.connect(t, Host+":443"), Host, "h2")
+		preface := func() {
+			_, _ = io.WriteString(used, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+		}
+		if usedFirst {
+			preface()
+			_, _ = used.r.ReadByte() // heed's own preface
+		}
+		_ = spare.Close()
+		if !usedFirst {
+			preface()
+		}
+		_ = used.SetReadDeadline(time.Now().Add(2 * spareGrace))
+		_, _ = io.ReadAll(used.r)
+		if got := seen.String(); got != "" {
+			t.Errorf("used first: %t: counted as %q", usedFirst, got)
+		}
+		_ = used.Close()
 	}
 }
 

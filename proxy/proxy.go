@@ -112,7 +112,7 @@ type Proxy struct {
 	work      work
 	ahead     ahead
 	begun     begun
-	over      atomic.Bool // what is under way is being cut off
+	ending    atomic.Pointer[context.Context] // Shutdown's: when it is over what is under way is cut off
 }
 
 // New returns a Proxy. It does no I/O; Serve does.

@@ -32,7 +32,7 @@ func (p *Proxy) record(x *exchange) {
 	if lost := x.w.lost; lost != nil && e.Err == "" && e.Reason == "" {
 		e.Err, e.Reason = "sending the answer: "+lost.Error(), kindClientGone.name
 	}
-	if e.Reason == kindClientGone.name && p.over.Load() {
+	if ending := p.ending.Load(); ending != nil && (*ending).Err() != nil && e.Reason == kindClientGone.name {
 		e.Err = "heed was told to end, and waited as long as it may: " + e.Err
 	}
 	p.account(e)

@@ -69,7 +69,7 @@ func tlsFailure(err error, seen bool) string {
 // tlsFailed counts TLS that came to nothing, and says what matters to people:
 // that a client does not trust heed's CA.
 func (p *Proxy) tlsFailed(o origin.Origin, failure string, err error) {
-	p.TLSFailed(failure)
+	defer p.TLSFailed(failure) // who sees it counted finds the line
 	line := p.Log.Debug()
 	say := "TLS with a client failed"
 	switch failure {

@@ -82,6 +82,7 @@ func closed(err error) error {
 // Shutdown closes the listener and waits until exchanges and tunnels have
 // ended and are recorded. When ctx ends first, what is left is cut off.
 func (p *Proxy) Shutdown(ctx context.Context) error {
+	p.ending.Store(&ctx)
 	ended := make(chan error, 2)
 	go func() { ended <- p.server.Shutdown(ctx) }()
 	go func() { ended <- p.inside.server.Shutdown(ctx) }()
@@ -89,7 +90,6 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 	if err == nil {
 		err = p.work.wait(ctx)
 	}
-	p.over.Store(true)
 	_ = p.server.Close() // what Shutdown left
 	_ = p.inside.server.Close()
 	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)

@@ -17,7 +17,7 @@
 //
 // # Stages
 //
-//	target.go    which origin and which target; malformed ones end here
+//	target.go    which origin and which target; malformed ones end here (section.go: in HTTP/2)
 //	identify.go  who asks: address, product tokens
 //	decide.go    what the origin's robots.txt says
 //	override.go  or the operator in its place
@@ -27,9 +27,11 @@
 //	status.go    heed's own pages
 //
 // Around them: server.go has what serves clients, in HTTP/1.1 by package serving,
-// in HTTP/2 by net/http (inside.go); writer.go and exchange.go join it to goproxy;
-// either.go takes TLS on the proxy's own port; ahead.go begins what a tunnel will
-// need; refusal.go tells of clients that do not trust heed.
+// in HTTP/2 by net/http (inside.go), which stall.go gives limits; exchange.go,
+// body.go and writer.go join it to goproxy; either.go takes TLS on the proxy's own
+// port; ahead.go begins what a tunnel will need; refusal.go tells of clients that do
+// not trust heed, and spare.go of those that only seem so; acknowledge_linux.go
+// spares a client a wait of TCP.
 //
 // # When in doubt
 //

@@ -215,13 +215,8 @@ func h2Status(t *testing.T, w *wire, fields ...string) string {
 	_, _ = io.WriteString(w, http2.ClientPreface)
 	f := http2.NewFramer(w, w.r)
 	f.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
-	var block strings.Builder
-	enc := hpack.NewEncoder(&block)
-	for i := 0; i < len(fields); i += 2 {
-		_ = enc.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]})
-	}
 	_ = f.WriteSettings()
-	_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte(block.String()), EndStream: true, EndHeaders: true})
+	_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(fields...), EndStream: true, EndHeaders: true})
 	for {
 		frame, err := f.ReadFrame()
 		if err != nil {

@@ -2,21 +2,14 @@ package fetch
 
 import (
 	"math"
-	"net/http"
-	"strings"
 	"time"
 
 	"heed/policy"
 )
 
-const (
-	// maxRetryAfter bounds what an origin may ask for by Retry-After.
-	maxRetryAfter = 24 * time.Hour
-
-	// ownPause is what clients are told after a fault of heed's own, which is
-	// over as soon as some other work is done.
-	ownPause = time.Second
-)
+// ownPause is what clients are told after a fault of heed's own, which is over as
+// soon as some other work is done.
+const ownPause = time.Second
 
 // lifetimes says how long what is known stays in use. It is arithmetic alone:
 // the time comes in, no clock is read.
@@ -138,28 +131,6 @@ func (l lifetimes) growing(n int, jitter float64) time.Duration {
 	}
 	base = max(min(base, top), l.retryMin)
 	return min(base+time.Duration(jitter*spread*float64(base)), l.retryMax)
-}
-
-// retryAfter reads the Retry-After field (RFC 9110 §10.2.3): seconds, or a
-// date, which is taken relative to the answer's own Date where it has one,
-// since clocks differ. At most 24 hours; 0 when there is none, when it is
-// over, or when it cannot be read.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	v := strings.TrimSpace(h.Get("Retry-After"))
-	if v == "" {
-		return 0
-	}
-	if strings.Trim(v, "0123456789") == "" {
-		return seconds(v, maxRetryAfter)
-	}
-	at, err := http.ParseTime(v)
-	if err != nil {
-		return 0
-	}
-	if date, err := http.ParseTime(h.Get("Date")); err == nil {
-		now = date
-	}
-	return min(max(at.Sub(now), 0), maxRetryAfter)
 }
 
 func status16(status int) int16 { return int16(min(max(status, 0), math.MaxInt16)) }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"heed/internal/origin"
+	"heed/internal/retryafter"
 	"heed/policy"
 )
 
@@ -79,7 +80,7 @@ func (f *Fetcher) entryOf(o origin.Origin, r Record, now moment) *entry {
 	if r.Attempts > 0 {
 		at := recalled(r.Checked, now).earlier(now)
 		m.failure = &failure{
-			at: at, retry: recalled(r.Retry, now).earlier(at.plus(min(r.Retry.Sub(r.Checked), maxRetryAfter))),
+			at: at, retry: recalled(r.Retry, now).earlier(at.plus(min(r.Retry.Sub(r.Checked), retryafter.Most))),
 			attempts: r.Attempts, err: oneLineOf(r.Err),
 		}
 		if r.Access == policy.Unreachable {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"heed/internal/origin"
+	"heed/internal/retryafter"
 	"heed/policy"
 )
 
@@ -261,7 +262,7 @@ func (v *retrieval) take(resp *http.Response, at *url.URL) (*url.URL, error) {
 		a.useRedirectFor(resp.Header)
 		return target(at, resp)
 	case code == http.StatusTooManyRequests, code >= 500 && code <= 599:
-		a.retryAfter = retryAfter(resp.Header, time.Now())
+		a.retryAfter = retryafter.Of(resp.Header, time.Now())
 		return nil, fmt.Errorf("status %d", code)
 	case code >= 400 && code <= 499:
 		a.access = policy.Unavailable

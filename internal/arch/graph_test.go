@@ -24,7 +24,7 @@ var graph = map[string]row{
 	"policy":      {},
 	"policy/lint": {heed: []string{"policy"}},
 	"fetch": {
-		heed:    []string{"policy", "internal/origin"},
+		heed:    []string{"policy", "internal/origin", "internal/retryafter"},
 		modules: []string{"github.com/patrickmn/go-cache", "golang.org/x/text"},
 	},
 	"proxy": {
@@ -87,12 +87,13 @@ var graph = map[string]row{
 		heed:    []string{"fetch", "internal/audit", "internal/origin"},
 		modules: []string{"github.com/prometheus/client_golang"},
 	},
-	"internal/origin":    {modules: []string{"golang.org/x/net"}},
-	"internal/override":  {heed: []string{"policy", "internal/origin"}},
-	"internal/relay":     {modules: []string{"golang.org/x/sys"}},
-	"internal/roundtrip": {heed: []string{"internal/fieldline", "internal/stall"}, modules: []string{"golang.org/x/net"}},
-	"internal/serving":   {heed: []string{"internal/fieldline"}, modules: []string{"golang.org/x/net"}},
-	"internal/stall":     {},
+	"internal/origin":     {modules: []string{"golang.org/x/net"}},
+	"internal/override":   {heed: []string{"policy", "internal/origin"}},
+	"internal/relay":      {modules: []string{"golang.org/x/sys"}},
+	"internal/retryafter": {},
+	"internal/roundtrip":  {heed: []string{"internal/fieldline", "internal/stall"}, modules: []string{"golang.org/x/net"}},
+	"internal/serving":    {heed: []string{"internal/fieldline"}, modules: []string{"golang.org/x/net"}},
+	"internal/stall":      {},
 	"internal/store": {
 		heed:    []string{"fetch", "policy", "internal/origin"},
 		modules: []string{"go.etcd.io/bbolt", "github.com/klauspost/compress", "github.com/rs/zerolog", "golang.org/x/sync"},

@@ -1,0 +1,229 @@
+package pace
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// host is what is known of one.
+type host struct {
+	pacer *Pacer
+	name  string
+
+	mu        sync.Mutex
+	forgotten bool // it is not in the map any more
+	underWay  int  // turns granted that have not ended
+	unsent    int  // of which with an interval, and not gone out
+	usual     time.Duration
+	past      past
+	word      word
+	slow      slow
+	queue     queue
+	clients   shares[client]
+
+	at       []*address // where it is; not changed, but replaced
+	resolved moment     // when that was found out; 0: never
+	timer    *time.Timer
+}
+
+func newHost(p *Pacer, name string) *host { return &host{pacer: p, name: name} }
+
+// unresolved tells whether it is time to look for the host's addresses.
+func (h *host) unresolved() bool {
+	c := &h.pacer.config
+	return c.PerAddress > 0 && c.Addresses != nil && (h.resolved == 0 || h.pacer.now()-h.resolved > resolvedFor)
+}
+
+// resolve unlocks the host, finds its addresses, and returns it locked: perhaps
+// another, if it was forgotten in between. A name that cannot be resolved now
+// keeps what it had: it is connecting that will tell why.
+func (h *host) resolve(ctx context.Context, addr string) *host {
+	h.resolved = max(h.pacer.now(), 1) // one asks, others go by what there was
+	h.mu.Unlock()
+	found, err := h.pacer.config.Addresses(ctx, addr)
+	h = h.pacer.host(h.name)
+	if err == nil {
+		h.settle(h.pacer.addresses.of(found))
+		h.resolved = max(h.pacer.now(), 1)
+	}
+	return h
+}
+
+// settle replaces where the host is, which those who hold places there go on to.
+func (h *host) settle(at []*address) {
+	before := h.at
+	h.at = at
+	h.pacer.addresses.drop(before)
+}
+
+// interval returns the interval that is in force for a turn.
+func (h *host) interval(t *Turn) time.Duration {
+	site := t.site
+	if t.robots {
+		site = h.usual
+	}
+	return max(site, h.pacer.config.MinInterval, h.word.penalty, h.slow.interval)
+}
+
+// earliest is when a turn of an interval may be granted: 0 for at any time.
+func (h *host) earliest(t *Turn, d time.Duration) moment {
+	return max(h.word.until, h.past.earliest(d, t.robots))
+}
+
+// isPaced tells whether a turn keeps an interval from others.
+func (t *Turn) isPaced(d time.Duration) bool { return t.robots || d > 0 }
+
+// mayGo tells whether a turn that is asked for now need not wait. Then its places
+// at the addresses are taken.
+func (h *host) mayGo(t *Turn, now moment) bool {
+	h.word.forget(now)
+	if h.isFull() || h.word.until > now {
+		return false
+	}
+	d := h.interval(t)
+	if t.isPaced(d) && (h.unsent > 0 || len(h.queue.turns) > 0 && !t.robots || h.earliest(t, d) > now) {
+		return false
+	}
+	if len(h.queue.turns) > 0 && h.queue.waitsForPlace { // they were here first
+		return false
+	}
+	return h.takePlaces(t)
+}
+
+func (h *host) isFull() bool {
+	limit := h.pacer.config.PerOrigin
+	return limit > 0 && h.underWay >= limit
+}
+
+// takePlaces takes places at all addresses of the host, or none.
+func (h *host) takePlaces(t *Turn) bool {
+	if len(h.at) > 0 && !takeAll(h.at, h) {
+		return false
+	}
+	t.at = h.at
+	return true
+}
+
+// grant lets a turn go.
+func (h *host) grant(t *Turn, now moment) {
+	t.state, t.granted, t.waited = granted, now, now-t.asked
+	t.interval = h.interval(t)
+	h.underWay++
+	if t.isPaced(t.interval) {
+		t.unsent = true
+		h.unsent++
+		if !t.robots {
+			h.usual = t.site
+		}
+	}
+	if t.ready != nil {
+		close(t.ready)
+	}
+}
+
+// record notes that a request goes out.
+func (h *host) record(t *Turn, now moment) {
+	if t.isPaced(t.interval) {
+		h.past.record(t.recorded(t.interval), now, h.longest())
+	}
+}
+
+// longest is the longest interval that any request may have.
+func (h *host) longest() time.Duration {
+	return max(h.pacer.config.MaxDelay, h.pacer.config.MinInterval, h.word.penalty, h.slow.interval)
+}
+
+// end ends a turn. It returns the addresses that got room.
+func (h *host) end(t *Turn, now moment) (freed []*address) {
+	switch t.state {
+	case waiting:
+		h.queue.remove(t)
+		h.left(t, false)
+	case granted:
+		h.underWay--
+		if t.unsent { // it never went out, and keeps nobody waiting
+			t.unsent = false
+			h.unsent--
+		}
+		freed, t.at = t.at, nil
+		giveBack(freed)
+	default:
+		return nil
+	}
+	t.state = over
+	h.dispatch(now)
+	return freed
+}
+
+// dispatch grants what may go now, refuses what will not come in time, and sets
+// the timer to when one of that is to be done next.
+func (h *host) dispatch(now moment) {
+	if len(h.queue.turns) == 0 {
+		return
+	}
+	h.word.forget(now)
+	next := h.grantAll(now)
+	h.refuseLate(now)
+	h.arm(next)
+}
+
+// grantAll grants what may go now, and returns when the first may go that waits
+// for its time; 0 if none does.
+func (h *host) grantAll(now moment) (next moment) {
+	h.queue.waitsForPlace = false
+	held := h.unsent > 0 // to go before that one would be to overtake it
+	for i := 0; i < len(h.queue.turns) && !h.queue.waitsForPlace; {
+		t := h.queue.turns[i]
+		d := h.interval(t)
+		paced := t.isPaced(d)
+		if at := h.earliest(t, d); paced && !held && at > now {
+			next, held = at, true
+		}
+		switch {
+		case paced && held || h.word.until > now:
+			i++
+		case h.isFull() || !h.takePlaces(t):
+			h.queue.waitsForPlace = true
+		default:
+			h.queue.turns = slices.Delete(h.queue.turns, i, i+1)
+			h.left(t, true)
+			h.grant(t, now)
+			held = held || h.unsent > 0
+		}
+	}
+	return next
+}
+
+// arm sets the timer to next, or to when the first has waited for as long as it
+// may.
+func (h *host) arm(next moment) {
+	for _, t := range h.queue.turns {
+		if end := t.deadline + 1; next == 0 || end < next {
+			next = end
+		}
+	}
+	switch {
+	case len(h.queue.turns) == 0:
+		if h.timer != nil {
+			h.timer.Stop()
+		}
+	case h.timer == nil:
+		h.timer = time.AfterFunc(next-h.pacer.now(), h.tick)
+	default:
+		h.timer.Reset(next - h.pacer.now())
+	}
+}
+
+func (h *host) tick() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.dispatch(h.pacer.now())
+}
+
+// isIdle tells whether nothing needs to be known of the host.
+func (h *host) isIdle(now moment) bool {
+	return h.underWay == 0 && len(h.queue.turns) == 0 &&
+		h.word.isOver(now) && h.past.isOver(now, h.longest()) && h.slow.isOver(now) && h.clients.isOver(now)
+}

@@ -1,0 +1,188 @@
+package pace
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+const (
+	// grace is for how much longer than it was told a client is expected back.
+	grace = 2 * time.Second
+
+	// shortestRetry is what a client is told at least.
+	shortestRetry = time.Second
+
+	// longestSpread bounds how much later than its turn a client is told to come
+	// since others were told before it.
+	longestSpread = 10 * time.Minute
+
+	// guessed is what a place is taken to be held for, where there is no interval.
+	guessed = 100 * time.Millisecond
+)
+
+// queue is what waits at a host, in the order in which it goes.
+type queue struct {
+	turns         []*Turn
+	waitsForPlace bool // the first waits for others to end, not for its time
+}
+
+// insert puts a turn behind all with the same tag or a lower one.
+func (q *queue) insert(t *Turn) {
+	i, _ := slices.BinarySearchFunc(q.turns, t.tag+1, func(other *Turn, tag int64) int { return cmp.Compare(other.tag, tag) })
+	q.turns = slices.Insert(q.turns, i, t)
+}
+
+func (q *queue) remove(t *Turn) {
+	if i := slices.Index(q.turns, t); i >= 0 {
+		q.turns = slices.Delete(q.turns, i, i+1)
+	}
+}
+
+// charge charges a turn that goes at once, where turns are shared.
+func (h *host) charge(t *Turn, by *Asker, now moment) {
+	if len(h.clients.all) == 0 || t.robots {
+		return
+	}
+	s := h.clients.of(by.client(), now)
+	h.clients.virtual = max(h.clients.virtual, h.clients.take(s, now))
+}
+
+// enqueue has a turn wait, if it will come in time, and refuses those that will
+// not come in time because of it. The refusal is that of the turn itself.
+func (h *host) enqueue(t *Turn, by *Asker, now moment) *Refusal {
+	t.state, t.ready = waiting, make(chan struct{})
+	t.tag = first
+	if !t.robots {
+		h.tag(t, by, now)
+	}
+	h.queue.insert(t)
+	h.dispatch(now)
+	return t.refusal
+}
+
+// tag gives a turn its tag. What is due to a client goes to its agents by turns:
+// they change places among themselves.
+func (h *host) tag(t *Turn, by *Asker, now moment) {
+	s := h.clients.of(by.client(), now)
+	t.share = s
+	t.tag = h.clients.take(s, now)
+	a := s.agents.of(by.Agent, now)
+	t.agent, t.within = a, s.agents.take(a, now)
+	s.waiting++
+	a.waiting++
+	mine := []*Turn{}
+	for _, other := range h.queue.turns {
+		if other.share == s {
+			mine = append(mine, other)
+		}
+	}
+	if len(mine) == 0 || mine[len(mine)-1].within <= t.within {
+		return
+	}
+	// Theirs are the same tags as before, in another order.
+	mine = append(mine, t)
+	tags := make([]int64, len(mine))
+	for i, m := range mine {
+		tags[i] = m.tag
+	}
+	slices.SortStableFunc(mine, func(a, b *Turn) int { return cmp.Compare(a.within, b.within) })
+	for i, m := range mine {
+		m.tag = tags[i]
+	}
+	slices.SortStableFunc(h.queue.turns, func(a, b *Turn) int { return cmp.Compare(a.tag, b.tag) })
+}
+
+// left takes a turn out of its shares. One that did not go is not charged.
+func (h *host) left(t *Turn, went bool) {
+	if t.share == nil {
+		return
+	}
+	t.share.waiting--
+	t.agent.waiting--
+	if went {
+		h.clients.virtual = max(h.clients.virtual, t.tag)
+		t.share.agents.virtual = max(t.share.agents.virtual, t.within)
+	} else {
+		t.share.next--
+		t.agent.next--
+	}
+	t.share, t.agent = nil, nil
+}
+
+// refuseLate refuses what will not come in time, and what there is no room for.
+func (h *host) refuseLate(now moment) {
+	for {
+		late, at := -1, moment(0)
+		h.eachTurn(now, func(i int, when moment) bool {
+			if when <= h.queue.turns[i].deadline && i < h.pacer.config.Queue {
+				return true
+			}
+			late, at = i, when
+			return false
+		})
+		if late < 0 {
+			return
+		}
+		h.refuse(late, at, now)
+	}
+}
+
+// eachTurn calls do with when each turn that waits will come, in order, as far as
+// can be told: where it waits for others to end that is now. It goes on while do
+// returns true.
+func (h *host) eachTurn(now moment, do func(i int, at moment) bool) {
+	seen := h.past
+	if h.unsent > 0 {
+		seen.record(anything, now, h.longest())
+	}
+	earliest := max(now, h.word.until)
+	for i, t := range h.queue.turns {
+		at := max(now, h.word.until)
+		if d := h.interval(t); t.isPaced(d) {
+			at = max(earliest, seen.earliest(d, t.robots))
+			earliest = at
+			seen.record(t.recorded(d), at, h.longest())
+		}
+		if !do(i, at) {
+			return
+		}
+	}
+}
+
+// recorded is the interval that a request is remembered with.
+func (t *Turn) recorded(d time.Duration) time.Duration {
+	if t.robots {
+		return anything
+	}
+	return d
+}
+
+// refuse refuses the turn at a place of the queue, which would come at a time.
+func (h *host) refuse(i int, at, now moment) {
+	t := h.queue.turns[i]
+	cause := h.causeOf(t, i, now)
+	h.queue.turns = slices.Delete(h.queue.turns, i, i+1)
+	s := t.share
+	h.left(t, false)
+	t.state, t.waited = over, now-t.asked
+	t.refusal = &Refusal{Host: h.name, Cause: cause, Interval: h.interval(t), Retry: max(at-now, shortestRetry)}
+	if s != nil {
+		t.refusal.Retry = h.promise(s, at, max(h.interval(t), guessed), now) - now
+	}
+	close(t.ready)
+}
+
+// promise returns when a client is to come back whose turn would come at a time:
+// later than what it was told before, so that those who are refused together do
+// not come together.
+func (h *host) promise(s *share[client], at moment, interval time.Duration, now moment) moment {
+	at = max(at, now+shortestRetry)
+	told := max(at, s.promised)
+	if told > at+longestSpread {
+		told = at
+	}
+	s.expected = max(s.expected, told+grace)
+	s.promised = told + interval*time.Duration(h.clients.present(now))
+	return told
+}

@@ -1,0 +1,192 @@
+package pace
+
+import (
+	"context"
+	"net/netip"
+	"time"
+)
+
+// Request is what a turn is asked for.
+type Request struct {
+	Host string // in canonical form (origin.Origin.Host)
+	Addr string // host:port, for Config.Addresses
+	By   Asker
+
+	// Interval is what the site asks of this client, as long as it says: 0 for
+	// nothing. Config.MaxDelay is applied to it.
+	Interval time.Duration
+
+	// Hold is how long the request may wait. 0: not at all.
+	Hold time.Duration
+}
+
+// Asker is who asks. Askers of one client share what is due to the client.
+type Asker struct {
+	Client string     // a name of the operator's; "" for one that has none
+	Addr   netip.Addr // where it is, if it has no name
+	Agent  string     // what it calls itself, such as its product token
+}
+
+// state is where a turn is on its way.
+type state uint8
+
+const (
+	unasked state = iota
+	waiting       // in its host's queue
+	granted       // it may go, or has gone
+	over          // it was refused, or has ended
+)
+
+// Turn is the turn of one request. The zero value can be asked for; it must not
+// be copied after that. One goroutine asks and waits; Sent and Answered may be
+// called by others.
+type Turn struct {
+	host *host
+
+	// guarded by host.mu
+	state    state
+	robots   bool // it is a fetch of a robots.txt
+	unsent   bool // granted, with an interval, and has not gone out
+	site     time.Duration
+	interval time.Duration // in force when it was granted
+	asked    moment
+	deadline moment
+	granted  moment
+	sent     moment
+	tag      int64          // by which it goes
+	within   int64          // by which it goes among those of its client
+	share    *share[client] // nil: it does not wait
+	agent    *share[string]
+	at       []*address // where it holds a place
+	waited   time.Duration
+	refusal  *Refusal
+	ready    chan struct{} // closed when it does not wait any more; nil: it never did
+}
+
+// Ask asks for a turn. Nil means that the turn will come: Wait waits for it, and
+// End must be called. An error is a *Refusal.
+func (p *Pacer) Ask(ctx context.Context, t *Turn, r Request) error {
+	return p.ask(ctx, t, &r, false)
+}
+
+// AskRobots is Ask for a fetch of the host's robots.txt. It goes before all that
+// waits, since they may wait for it.
+func (p *Pacer) AskRobots(ctx context.Context, t *Turn, r Request) error {
+	return p.ask(ctx, t, &r, true)
+}
+
+func (p *Pacer) ask(ctx context.Context, t *Turn, r *Request, robots bool) error {
+	h := p.host(r.Host)
+	if h.unresolved() {
+		h = h.resolve(ctx, r.Addr)
+	}
+	defer h.mu.Unlock()
+	now := p.now()
+	*t = Turn{host: h, robots: robots, site: min(max(r.Interval, 0), p.config.MaxDelay), asked: now, deadline: now + max(r.Hold, 0)}
+	if h.mayGo(t, now) {
+		h.charge(t, &r.By, now)
+		h.grant(t, now)
+		return nil
+	}
+	if refusal := h.enqueue(t, &r.By, now); refusal != nil {
+		return refusal
+	}
+	return nil
+}
+
+// Wait waits for the turn. An error is a *Refusal, or the cause of the end of
+// ctx: then the place is given up.
+func (t *Turn) Wait(ctx context.Context) error {
+	if t.ready == nil {
+		return nil
+	}
+	select {
+	case <-t.ready:
+	case <-ctx.Done():
+		t.End()
+		return context.Cause(ctx)
+	}
+	if t.refusal != nil {
+		return t.refusal
+	}
+	return nil
+}
+
+// Waits tells whether Wait may take time.
+func (t *Turn) Waits() bool { return t.ready != nil }
+
+// Waited is how long it took until the turn came or was refused, for after Wait.
+func (t *Turn) Waited() time.Duration { return t.waited }
+
+// Sent says that the request goes out now. Of several calls the last counts: a
+// request that is repeated arrives again. The zero Turn takes no notice, as with
+// Answered and End.
+func (t *Turn) Sent() {
+	h := t.host
+	if h == nil || !t.isTimed() {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t.state != granted {
+		return
+	}
+	now := h.pacer.now()
+	t.sent = now
+	h.record(t, now)
+	if t.unsent {
+		t.unsent = false
+		h.unsent--
+		h.dispatch(now)
+	}
+}
+
+// isTimed tells whether it matters when the request goes out.
+func (t *Turn) isTimed() bool {
+	return t.isPaced(t.interval) || t.host.pacer.config.TargetConcurrency > 0
+}
+
+// Answered says what the origin answered, and what its Retry-After asks for: 0
+// for nothing.
+func (t *Turn) Answered(status int, retryAfter time.Duration) {
+	h := t.host
+	if h == nil || !isBackOff(status) && !t.isTimed() {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t.state != granted {
+		return
+	}
+	now := h.pacer.now()
+	if isBackOff(status) {
+		h.word.pause(now, t.sentOr(t.granted), retryAfter)
+	} else {
+		h.word.recover(t.sentOr(t.granted), status)
+	}
+	if target := h.pacer.config.TargetConcurrency; target > 0 && t.sent > 0 {
+		h.slow.answered(now, now-t.sent, target, status, h.pacer.config.MaxDelay)
+	}
+	h.dispatch(now)
+}
+
+func (t *Turn) sentOr(otherwise moment) moment {
+	if t.sent > 0 {
+		return t.sent
+	}
+	return otherwise
+}
+
+// End ends the turn, or gives up waiting for it. It may be called more than once.
+func (t *Turn) End() {
+	h := t.host
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	freed := h.end(t, h.pacer.now())
+	h.mu.Unlock()
+	for _, a := range freed {
+		a.offer()
+	}
+}

@@ -5,8 +5,10 @@ package policy
 func (p *Policy) compileOthers(body []byte, o Options) {
 	other, cautious := o.Other, o.Cautious
 	o.Other, o.Cautious = nil, false
+	last := p
 	if other != nil {
-		p.others = append(p.others, Compile(other, o))
+		last.next = Compile(other, o)
+		last = last.next
 	}
 	if !cautious {
 		return
@@ -14,7 +16,8 @@ func (p *Policy) compileOthers(body []byte, o Options) {
 	for _, d := range Dialects() {
 		if d != o.Dialect {
 			o.Dialect = d
-			p.others = append(p.others, Compile(body, o))
+			last.next = Compile(body, o)
+			last = last.next
 		}
 	}
 }
@@ -23,7 +26,7 @@ func (p *Policy) compileOthers(body []byte, o Options) {
 // it. There are others only if the rules were compiled with Options.Cautious, or
 // with Options.Other.
 func (p *Policy) decideByOthers(d *Decision, t Tokens, target string) {
-	if p.others == nil {
+	if p.next == nil {
 		return
 	}
 	targets, octets := []string{target}, len(target)
@@ -31,7 +34,7 @@ func (p *Policy) decideByOthers(d *Decision, t Tokens, target string) {
 		targets = append(targets, f.target)
 		octets += len(f.target)
 	}
-	for _, other := range p.others {
+	for other := p.next; other != nil; other = other.next {
 		if other.dialect.name == p.dialect.name { // the body in other octets
 			if other.restrictAsItself(d, t, target); !d.Allowed {
 				return

@@ -48,7 +48,7 @@ func (c *compiler) addOrdered(rules []rule) {
 		}
 	}
 	slices.Sort(order)
-	p.wildcards += len(order)
+	p.wildcards += uint32(len(order))
 	for _, x := range order {
 		p.rules = append(p.rules, rules[x&(1<<lineBits-1)])
 	}

@@ -152,10 +152,10 @@ type Policy struct {
 	global    token     // "*"
 	nameHints uint64    // those of the names of tokens
 	dialect   Dialect
-	wildcards int  // rules of all sets of the shape patterns
-	queries   bool // a set has patterns that differ once their query is decoded
+	wildcards uint32 // rules of all sets of the shape patterns
+	queries   bool   // a set has patterns that differ once their query is decoded
 	truncated bool
-	others    []*Policy // the same body as other dialects read it, or in other octets; nil unless Options.Cautious or Options.Other
+	next      *Policy // the same body as another dialect reads it, or in other octets, and so on; nil unless Options.Cautious or Options.Other
 }
 
 // span is a run of elements of a slice: from is the first, to the one after the
@@ -185,8 +185,8 @@ func (p *Policy) Dialect() Dialect { return p.dialect }
 // Size is the memory that the Policy holds, in octets, approximately.
 func (p *Policy) Size() int {
 	size := int(unsafe.Sizeof(*p)) + p.held() + len(p.text)
-	for _, other := range p.others {
-		size += other.Size()
+	if p.next != nil {
+		size += p.next.Size()
 	}
 	return size
 }

@@ -181,7 +181,7 @@ const mostOctets = 1 << 28
 // would take longer than anyone can be given: the author of a file may also write
 // the links to targets that take the longest.
 func (p *Policy) isCostly(t Tokens, octets int) bool {
-	return octets*p.asked(t) > mostOctets/max(p.wildcards, 1)
+	return octets*p.asked(t) > mostOctets/max(int(p.wildcards), 1)
 }
 
 // asked is for how many names the rules are searched.

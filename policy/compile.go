@@ -47,6 +47,7 @@ type compiler struct {
 	queries  bool            // a pattern differs once its query is decoded
 	merged   map[string]pair // the sets of groups that were merged
 	mergable int             // how many more rules may be kept twice
+	interval uint32          // 1 more than the place of the pace that the group of now has at all hours, 0 for none
 
 	// what is written while tokens are looked for and sets are made
 	byName    []uint64 // places of tokens
@@ -97,6 +98,7 @@ func (c *compiler) userAgent(l *Line) {
 func (c *compiler) startGroup() {
 	p := c.policy
 	c.state = inAgents
+	c.interval = 0
 	at := uint32(len(c.rules))
 	c.ofGroup = append(c.ofGroup, span{at, at})
 	first := uint32(len(p.mentions))

@@ -149,6 +149,7 @@ type Policy struct {
 	named     []uint32  // places of mentions: those of a token side by side, one a group, in file order
 	tokens    []token   // sorted by name, without "*"
 	records   []record  // in file order
+	paces     []pace    // what records say of pace, by their groups
 	global    token     // "*"
 	nameHints uint64    // those of the names of tokens
 	dialect   Dialect

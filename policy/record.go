@@ -45,6 +45,9 @@ func (c *compiler) record(l *Line) {
 	c.text = append(c.text, l.Key.Of(c.body)...)
 	c.text = append(c.text, l.Value.Of(c.body)...)
 	c.policy.records = append(c.policy.records, r)
+	if l.Kind.isPace() && r.group > 0 {
+		c.pace(string(l.Value.Of(c.body)))
+	}
 }
 
 // Records yields the other records of the file, in its order. Those of unknown

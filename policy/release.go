@@ -23,6 +23,7 @@ func (c *compiler) release() *Policy {
 	*old = Policy{
 		rules: old.rules[:0], sets: old.sets[:0], keys: old.keys[:0], hints: old.hints[:0],
 		groups: old.groups[:0], mentions: old.mentions[:0], named: old.named[:0], tokens: old.tokens[:0], records: old.records[:0],
+		paces: old.paces[:0],
 	}
 	*c = compiler{
 		policy: old, text: c.text[:0], rules: c.rules[:0], ofGroup: c.ofGroup[:0], tokens: c.tokens[:0],
@@ -42,6 +43,7 @@ func (p *Policy) settle(text []byte) {
 	// one of four is next.
 	rest = move(&p.keys, rest)
 	rest = move(&p.hints, rest)
+	rest = move(&p.paces, rest)
 	rest = move(&p.sets, rest)
 	rest = move(&p.tokens, rest)
 	rest = move(&p.named, rest)
@@ -56,7 +58,7 @@ func (p *Policy) settle(text []byte) {
 // held is how many octets p points to, text aside.
 func (p *Policy) held() int {
 	return sizeOf(p.keys) + sizeOf(p.hints) + sizeOf(p.sets) + sizeOf(p.tokens) + sizeOf(p.named) +
-		sizeOf(p.mentions) + sizeOf(p.rules) + sizeOf(p.groups) + sizeOf(p.records)
+		sizeOf(p.mentions) + sizeOf(p.rules) + sizeOf(p.groups) + sizeOf(p.records) + sizeOf(p.paces)
 }
 
 // move moves the elements of s, which hold no pointers, to the start of block,

@@ -10,7 +10,7 @@ import (
 func TestWhatAPolicyPointsToCanLieInOnePiece(t *testing.T) {
 	var p Policy
 	align := 8
-	for _, s := range []any{p.keys, p.hints, p.sets, p.tokens, p.named, p.mentions, p.rules, p.groups, p.records} {
+	for _, s := range []any{p.keys, p.hints, p.paces, p.sets, p.tokens, p.named, p.mentions, p.rules, p.groups, p.records} {
 		element := reflect.TypeOf(s).Elem()
 		if pointers(element) {
 			t.Errorf("%s holds a pointer", element)
@@ -25,7 +25,7 @@ func TestWhatAPolicyPointsToCanLieInOnePiece(t *testing.T) {
 // TestEverySliceOfAPolicyIsSettled: what release leaves where it was belongs to a
 // compiler that is given to somebody else.
 func TestEverySliceOfAPolicyIsSettled(t *testing.T) {
-	const body = "User-agent: a\nDisallow: /a\nDisallow: /*a*a\nDisallow: /*b*a\nDisallow: /*c*a\nDisallow: /*d*a\nSitemap: /x\n"
+	const body = "User-agent: a\nDisallow: /a\nDisallow: /*a*a\nDisallow: /*b*a\nDisallow: /*c*a\nDisallow: /*d*a\nSitemap: /x\nCrawl-delay: 1\n"
 	p := Compile([]byte(body), Options{Cautious: true})
 	v := reflect.ValueOf(p).Elem()
 	for i := range v.NumField() {

@@ -140,6 +140,11 @@ type Config struct {
 	// PerAddress bounds nothing.
 	Lookup func(ctx context.Context, addr string) ([]netip.Addr, error)
 
+	// Turn waits until a robots.txt of an origin may be asked for, as any request
+	// to it: once for each redirect. An error ends the fetch, and is remembered
+	// unless it says that the origin is blameless. Nil: at any time.
+	Turn func(ctx context.Context, o origin.Origin) (Turn, error)
+
 	// Store is the tier behind memory. Nil: there is none.
 	Store Store
 
@@ -191,6 +196,7 @@ func New(c Config) *Fetcher {
 			transport:    c.Transport,
 			lookup:       c.Lookup,
 			gate:         newGate(orDefault(c.Concurrency, DefaultConcurrency), orDefault(c.PerAddress, DefaultPerAddress)),
+			turn:         c.Turn,
 			userAgent:    c.UserAgent,
 			limit:        max(c.Limit, policy.DefaultLimit),
 			maxRedirects: orDefault(c.MaxRedirects, DefaultMaxRedirects),

@@ -65,6 +65,7 @@ type retriever struct {
 	transport    http.RoundTripper
 	lookup       func(ctx context.Context, addr string) ([]netip.Addr, error) // nil: addresses are not known
 	gate         *gate
+	turn         func(context.Context, origin.Origin) (Turn, error) // nil: there are none
 	userAgent    string
 	limit        int
 	maxRedirects int
@@ -78,6 +79,7 @@ type retrieval struct {
 	depart func() error  // says that it is let through the gate for the first time; an error ends it
 	left   time.Duration // of its time, which does not run at the gate
 	known  known         // what is known already
+	now    Turn          // of the request that is made
 	answer answer
 }
 
@@ -123,6 +125,13 @@ func (v *retrieval) pass(o origin.Origin, at *url.URL) (to *url.URL, err error) 
 		return nil, err
 	}
 	asked := time.Now()
+	turn, err := v.await(v.ctx, o)
+	if err != nil {
+		v.answer.waited += time.Since(asked)
+		return nil, err
+	}
+	defer turn.End()
+	v.now = turn
 	leave, err := v.gate.enter(v.ctx, addresses)
 	v.answer.waited += time.Since(asked)
 	if err != nil {
@@ -201,12 +210,13 @@ func (v *retrieval) send(ctx context.Context, at *url.URL) (*http.Response, erro
 }
 
 func (v *retrieval) roundTrip(ctx context.Context, at *url.URL) (*http.Response, error) {
-	ctx, phase := watch(ctx)
+	ctx, phase := watch(ctx, v.now.Sent)
 	v.answer.requests++
 	resp, err := v.transport.RoundTrip(v.request(ctx, at))
 	if err != nil {
 		return nil, phase.of(err)
 	}
+	v.now.Answered(resp.StatusCode, retryafter.Of(resp.Header, time.Now()))
 	return resp, nil
 }
 

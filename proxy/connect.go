@@ -99,7 +99,10 @@ func (p *Proxy) admit(x *exchange) (Mode, error) {
 		}
 		return Deny, &problem{kind: kindTLSDenied, cause: errors.New(cause)}
 	}
-	return mode, p.decideTarget(x, "/")
+	if err := p.decideTarget(x, "/"); err != nil || !x.entry.Decision.Allowed {
+		return mode, err
+	}
+	return mode, p.paceTunnel(x)
 }
 
 // accept says 200 and looks at the client's first octet: the scheme is what is
@@ -141,7 +144,7 @@ func (p *Proxy) accept(x *exchange, t *tunnel) {
 	case t.mode == Intercept || t.origin.Host == Host:
 		p.intercept(x, client, t)
 	case upstream != nil:
-		p.relay(x, upstream)
+		p.relayInTurn(x, upstream)
 	default: // the 200 is sent, so that the log alone can say why
 		x.err = &problem{kind: kindTLSDenied, cause: errors.New("TLS in a tunnel to port 80, of which plain HTTP was expected")}
 		_ = p.deny(x).Body.Close()

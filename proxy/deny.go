@@ -10,6 +10,7 @@ import (
 
 	"heed/internal/audit"
 	"heed/internal/dial"
+	"heed/internal/pace"
 	"heed/policy"
 )
 
@@ -74,6 +75,10 @@ func unreachable(e *audit.Entry) *problem {
 	pr := &problem{kind: kindUnreachable, retry: retryPending, cause: errors.New("robots.txt is unreachable, which means complete disallow (RFC 9309 §2.3.1.4)")}
 	if s := e.Snapshot; s != nil {
 		// Behind a redirect the fault is another's, and this origin may be well.
+		if refusal, ok := errors.AsType[*pace.Refusal](s.Cause); ok {
+			e.Pace = audit.Pace{Cause: refusal.Cause.String(), Interval: refusal.Interval}
+			return &problem{kind: kindPaced, retry: refusal.Retry, cause: s.Cause}
+		}
 		own := len(s.Hops) == 0
 		if own && as[*dial.ProhibitedError](s.Cause) { // waiting would not help
 			return &problem{kind: kindAddress, cause: s.Cause}

@@ -14,6 +14,7 @@ import (
 
 	"heed/internal/audit"
 	"heed/internal/origin"
+	"heed/internal/pace"
 	"heed/internal/roundtrip"
 	"heed/internal/serving"
 )
@@ -39,6 +40,7 @@ type exchange struct {
 	outURL   url.URL
 	outBody  originBody
 	trip     roundtrip.Exchange
+	turn     pace.Turn
 	wants    wants
 }
 
@@ -159,6 +161,7 @@ var sections = sync.Pool{New: func() any { return new([sectionSize]byte) }}
 // release gives back what is used again. Nobody answers any more.
 func (x *exchange) release() {
 	x.unbound()
+	x.turn.End()
 	if b := x.trip.Response; cap(b) == sectionSize {
 		sections.Put((*[sectionSize]byte)(b[:sectionSize]))
 	}

@@ -44,6 +44,7 @@ type explanation struct {
 	Retry    int      `json:"retry_in,omitempty"` // seconds
 
 	Override *overrideTold `json:"override,omitempty"` // nil where the operator did not decide
+	Pace     *paceTold     `json:"pace,omitempty"`     // nil where it had not to wait
 
 	made texts // those above that were put together
 }
@@ -78,6 +79,10 @@ func (p *Proxy) explainTo(out *explanation, e *audit.Entry, pr *problem) {
 		out.URL = e.Origin
 	}
 	out.addDecision(e)
+	if pr != nil && pr.kind == kindPaced {
+		out.Decision = "paced"
+	}
+	out.Pace = tellPace(e)
 	switch {
 	case pr != nil:
 		out.Type, out.Title, out.Status = out.made.join(problemPages, pr.kind.name), pr.kind.title, pr.kind.status
@@ -149,6 +154,7 @@ var remedies = map[*kind]string{
 	kindDisallowed:    "The site's owner does not want this client to request this address. Leave it out, or ask the owner for permission.",
 	kindOverride:      "The operator of this proxy decided this in place of the site's robots.txt. Leave the address out, or ask whoever is named as the owner of the override.",
 	kindRestricted:    cautiousRemedy,
+	kindPaced:         "Ask again when Retry-After says, and not before. The operator of this proxy can let requests wait for longer with pace.hold.",
 	kindUnreachable:   "Try again later: heed asks for the robots.txt again by itself after a pause.",
 	kindRobotsPending: "Try again in a few seconds: the fetch goes on.",
 	kindClientRefused: "The operator of this proxy can add the address to clients.allow.",
@@ -269,6 +275,9 @@ func robotsDecision(e *explanation, entry *audit.Entry) string {
 	}
 	var buffer [512]byte
 	i := item(append(buffer[:0], e.Decision...))
+	if e.Decision == "paced" {
+		return e.made.octets(e.Pace.params(i).number("retry", e.Retry).text("agent", e.Agent).text("robots", e.Robots).text("id", e.ID))
+	}
 	i = i.text("reason", entry.Decision.Reason.String())
 	i = i.text("agent", e.Agent).text("group", e.Group).text("rule", e.Rule).number("line", max(e.Line, 0))
 	i = i.text("form", e.Form).text("dialect", e.Dialect)

@@ -60,6 +60,7 @@ func (p *Proxy) forward(x *exchange) *http.Response {
 	if err != nil {
 		return p.failed(x, err)
 	}
+	x.answered(resp)
 	if err := checkAnswer(x, resp); err != nil {
 		_ = resp.Body.Close()
 		return p.failed(x, err)
@@ -99,6 +100,9 @@ func (p *Proxy) outgoing(x *exchange) *http.Request {
 		out.Body = http.NoBody
 	}
 	x.trip.Interim = x.interim
+	if x.turn.IsTimed() {
+		x.trip.Sending = x.turn.Sent
+	}
 	return out
 }
 

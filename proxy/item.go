@@ -3,6 +3,7 @@ package proxy
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/dunglas/httpsfv"
 )
@@ -21,6 +22,14 @@ func (i item) number(name string, value int) item {
 		return i
 	}
 	return strconv.AppendInt(i.name(name), int64(value), 10)
+}
+
+// seconds appends a parameter that is a Decimal, unless it is 0.
+func (i item) seconds(name string, d time.Duration) item {
+	if d <= 0 {
+		return i
+	}
+	return strconv.AppendFloat(i.name(name), d.Seconds(), 'f', 3, 64)
 }
 
 // text appends a parameter that is a String, or a Display String where it has

@@ -33,6 +33,7 @@ var (
 	kindOverride       = &kind{"override", 403, "http_request_denied", "Disallowed by the operator of this proxy", false, false}
 	kindRestricted     = &kind{"robots-restricted", 403, "http_request_denied", "robots.txt itself is refused", false, false}
 	kindDenied         = &kind{"denied", 403, "http_request_denied", "Denied", false, false}
+	kindPaced          = &kind{"paced", 429, "http_request_error", "Asked too soon", false, false}
 	kindUnreachable    = &kind{"robots-unreachable", 503, "http_request_denied", "robots.txt is unreachable", false, false}
 	kindRobotsPending  = &kind{"robots-pending", 503, "http_request_denied", "robots.txt has not arrived yet", false, false}
 	kindClientRefused  = &kind{"client-refused", 403, "http_request_denied", "Client may not use this proxy", false, false}

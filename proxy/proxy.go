@@ -17,6 +17,7 @@ import (
 	"heed/internal/audit"
 	"heed/internal/origin"
 	"heed/internal/override"
+	"heed/internal/pace"
 	"heed/internal/roundtrip"
 	"heed/internal/serving"
 	"heed/policy"
@@ -59,6 +60,8 @@ type Config struct {
 	Dial      Dialer
 	Authority Authority
 
+	Pacer       *pace.Pacer                          // says when a request may go out; nil: at any time
+	Hold        func(policy.Tokens) time.Duration    // for how long a request may wait for that; nil: 3 s
 	Overrides   *override.Table                      // where the operator decides in place of robots.txt; nil: nowhere
 	Mode        func(o origin.Origin) (Mode, string) // what is done at CONNECT, and why if it is an exception; nil: Intercept
 	ConnectPort func(port string) bool               // ports that CONNECT may name; nil: any
@@ -138,6 +141,9 @@ func withDefaults(c Config) Config {
 	if c.ConnectPort == nil {
 		c.ConnectPort = func(string) bool { return true }
 	}
+	if c.Hold == nil {
+		c.Hold = func(policy.Tokens) time.Duration { return 3 * time.Second }
+	}
 	if c.AllowClient == nil {
 		c.AllowClient = netip.Addr.IsLoopback
 	}
@@ -211,6 +217,9 @@ func (p *Proxy) serve(x *exchange) *http.Response {
 		x.err = p.decide(x)
 	}
 	if x.err != nil || !x.entry.Decision.Allowed {
+		return p.deny(x)
+	}
+	if x.err = p.pace(x); x.err != nil {
 		return p.deny(x)
 	}
 	return p.forward(x)

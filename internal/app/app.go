@@ -27,6 +27,7 @@ import (
 	"heed/internal/logfile"
 	"heed/internal/metrics"
 	"heed/internal/override"
+	"heed/internal/pace"
 	"heed/internal/store"
 	"heed/proxy"
 )
@@ -45,6 +46,7 @@ type App struct {
 	log       zerolog.Logger
 	ca        *ca.CA
 	overrides *override.Table // nil: none
+	pacer     *pace.Pacer
 	proxy     *proxy.Proxy
 	fetcher   *fetch.Fetcher
 	store     *store.File // nil: none
@@ -110,6 +112,8 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 	}
 	robots := fetcherConfig(c, dialer, roots, o.Version)
 	robots.Observe = m.Fetches()
+	a.pacer = newPacer(c.Pace, dialer)
+	robots.Turn = robotsTurns(a.pacer, c.Pace)
 	if a.store != nil {
 		robots.Store = a.store
 		m.Store(storeMetrics(a.store))
@@ -259,6 +263,7 @@ func (a *App) stop() error {
 		err = errors.Join(err, a.control.Close())
 	}
 	a.fetcher.Close()
+	a.pacer.Close()
 	closeStore(a.store, a.log)
 	return errors.Join(err, a.admin.Close())
 }

@@ -163,6 +163,8 @@ func proxyConfig(c config.Config, version, via string, a *App, d *dial.Dialer, r
 	return proxy.Config{
 		Policies:    a.fetcher,
 		Overrides:   a.overrides,
+		Pacer:       a.pacer,
+		Hold:        holdOf(c.Pace),
 		Leaves:      ca.NewIssuer(a.ca, c.Limits.LeafCertificates),
 		Dial:        d.DialContext,
 		Transport:   func(base *http.Transport) http.RoundTripper { return d.Transport(base) },

@@ -28,7 +28,7 @@ var graph = map[string]row{
 		modules: []string{"github.com/patrickmn/go-cache", "golang.org/x/text"},
 	},
 	"proxy": {
-		heed: []string{"policy", "internal/agent", "internal/audit", "internal/dial", "internal/fieldline", "internal/origin", "internal/override", "internal/relay", "internal/roundtrip", "internal/serving", "internal/stall"},
+		heed: []string{"policy", "internal/agent", "internal/audit", "internal/dial", "internal/fieldline", "internal/origin", "internal/override", "internal/pace", "internal/relay", "internal/retryafter", "internal/roundtrip", "internal/serving", "internal/stall"},
 		modules: []string{
 			"github.com/elazarl/goproxy",
 			"github.com/dunglas/httpsfv",
@@ -44,7 +44,7 @@ var graph = map[string]row{
 		heed: []string{
 			"fetch", "policy", "proxy",
 			"internal/admin", "internal/audit", "internal/ca", "internal/config",
-			"internal/dial", "internal/logfile", "internal/metrics", "internal/origin", "internal/override", "internal/store",
+			"internal/dial", "internal/logfile", "internal/metrics", "internal/origin", "internal/override", "internal/pace", "internal/store",
 		},
 		modules: []string{"github.com/rs/zerolog", "golang.org/x/sync"},
 	},
@@ -72,7 +72,7 @@ var graph = map[string]row{
 		},
 	},
 	"internal/config": {
-		heed:    []string{"policy", "internal/dial", "internal/origin"},
+		heed:    []string{"policy", "internal/agent", "internal/dial", "internal/origin"},
 		modules: []string{"github.com/goccy/go-yaml"},
 	},
 	"internal/dial": {
@@ -89,6 +89,7 @@ var graph = map[string]row{
 	},
 	"internal/origin":     {modules: []string{"golang.org/x/net"}},
 	"internal/override":   {heed: []string{"policy", "internal/origin"}},
+	"internal/pace":       {modules: []string{"github.com/puzpuzpuz/xsync/v4"}},
 	"internal/relay":      {modules: []string{"golang.org/x/sys"}},
 	"internal/retryafter": {},
 	"internal/roundtrip":  {heed: []string{"internal/fieldline", "internal/stall"}, modules: []string{"golang.org/x/net"}},

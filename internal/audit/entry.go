@@ -88,8 +88,18 @@ type Entry struct {
 	Duration   time.Duration // from the request's header to the last octet of the answer
 	RobotsWait time.Duration // spent waiting for robots.txt, part of Duration
 	OriginWait time.Duration // until the origin's answer began, part of Duration
+	PaceWait   time.Duration // spent waiting for its turn at the origin, part of Duration
+	Pace       Pace          // what it had to wait for, or was refused for
 
 	robots policy.Snapshot // room for what Snapshot points to
+}
+
+// Pace is why a request has to wait before it goes to its origin. The zero value
+// is that it has not to.
+type Pace struct {
+	Cause    string        // one of a bounded set: "crawl-delay", "retry-after", …; "" for none
+	Interval time.Duration // between two requests; 0 where it is about another thing
+	Line     int           // of robots.txt; 0 where it is not the site that asks
 }
 
 // Clone returns a copy that stays what it is. It shares the rules, and the texts

@@ -22,6 +22,8 @@ type kept struct {
 	start    int64  // nanoseconds since 1970; 0: not known
 	texts    []byte // of the entry and of its snapshot, each after its length
 	decision policy.Kept
+	pace     Pace
+	waited   time.Duration // for its turn
 
 	consulted  bool // there is a snapshot
 	access     policy.Access
@@ -44,7 +46,7 @@ func (k *kept) keep(e *Entry) {
 	k.full = true
 	k.channel, k.verdict, k.status, k.start = e.Channel, e.Verdict, e.Status, nanos(e.Start)
 	k.decision.Keep(&e.Decision, keepText)
-	k.texts = k.texts[:0]
+	k.texts, k.pace, k.waited = k.texts[:0], e.Pace, e.PaceWait
 	for _, text := range [...]string{e.ID, e.Proto, e.Method, e.Origin, e.Target, e.Reason, e.Err} {
 		k.put(text)
 	}
@@ -95,7 +97,7 @@ func (k *kept) is(id string) bool {
 
 // restore returns the entry that is kept, in memory of its own.
 func (k *kept) restore() *Entry {
-	e := &Entry{Channel: k.channel, Verdict: k.verdict, Status: k.status, Start: moment(k.start), Decision: k.decision.Decision()}
+	e := &Entry{Channel: k.channel, Verdict: k.verdict, Status: k.status, Start: moment(k.start), Decision: k.decision.Decision(), Pace: k.pace, PaceWait: k.waited}
 	all := reader{octets: k.texts, text: string(k.texts)}
 	for _, text := range [...]*string{&e.ID, &e.Proto, &e.Method, &e.Origin, &e.Target, &e.Reason, &e.Err} {
 		*text = all.next()

@@ -74,6 +74,14 @@ func appendEntry(dst members, e *Entry) members {
 	l = l.name(`,"ms":`).millis(e.Duration)
 	l = l.name(`,"robots_ms":`).millis(e.RobotsWait)
 	l = l.name(`,"origin_ms":`).millis(e.OriginWait)
+	if e.PaceWait > 0 {
+		l = l.name(`,"pace_ms":`).millis(e.PaceWait)
+	}
+	if e.Pace.Cause != "" {
+		l = l.name(`,"pace":`).word(e.Pace.Cause)
+		l = l.name(`,"interval_ms":`).millis(e.Pace.Interval)
+		l = l.name(`,"pace_line":`).number(int64(e.Pace.Line))
+	}
 	return l.unlessEmpty(`,"cause":`, e.Err)
 }
 

@@ -10,8 +10,8 @@ import (
 // the path of the file, DIR for its folder.
 var badFiles = []struct{ reason, file, fault string }{
 	// The form of the file.
-	{"a list where the keys belong", "- listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, cache, policy, overrides, timeouts, limits, log`},
-	{"one word", "listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, cache, policy, overrides, timeouts, limits, log`},
+	{"a list where the keys belong", "- listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, pace, cache, policy, overrides, timeouts, limits, log`},
+	{"one word", "listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, pace, cache, policy, overrides, timeouts, limits, log`},
 	{"a tab as indent", "robots:\n\ttimeout: 5s\n", `FILE:2: not YAML: found character '	' that cannot start any token; config.example.yaml shows the form`},
 	{"a quote that never ends", "contact: \"https://a.example\nlisten: x\n", `FILE:1: not YAML: could not find end character of double-quoted text; config.example.yaml shows the form`},
 	{"a bracket that never ends", "connect_ports: [80, 443\n", `FILE:1: not YAML: sequence end token ']' not found; config.example.yaml shows the form`},
@@ -21,7 +21,7 @@ var badFiles = []struct{ reason, file, fault string }{
 	{"a tag", "listen: !!str 127.0.0.1:1\n", `FILE:1: listen: anchors, aliases and tags are not read; write the value itself`},
 	{"a list as a key", "? [a]\n: b\n", `FILE:2: not YAML: found an invalid key for this map; config.example.yaml shows the form`},
 	{"octets that are no text", "\xff\xfe\x00l", `FILE: not UTF-8; save the file in that encoding`},
-	{"a number where a name belongs", "3128: listen\n", `FILE:1: 3128: no such key; the keys here are listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, cache, policy, overrides, timeouts, limits, log`},
+	{"a number where a name belongs", "3128: listen\n", `FILE:1: 3128: no such key; the keys here are listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, pace, cache, policy, overrides, timeouts, limits, log`},
 
 	// Keys.
 	{"a slip of the pen", "lisen: 127.0.0.1:3128\n", `FILE:1: lisen: no such key; did you mean "listen"?`},
@@ -152,6 +152,14 @@ FILE:2: overrides[0]: has no owner; write owner: lab admin, or whoever answers f
 	{"two for the same hosts", "overrides:\n  - {host: '*.a.example', action: disallow, reason: r, owner: o}\n  - {host: '*.A.example', action: disallow, reason: r, owner: o}\n", `FILE:3: overrides[1].host: "*.a.example" already has an override, overrides[0]; keep one of them`},
 
 	// Bounds.
+	{"a client that waits and has no name", "pace:\n  patient: [{hold: 1m}]\n", `FILE:2: pace.patient[0]: has no token; write token: ExampleBot, the product token that the client goes by`},
+	{"a client that waits, with its version", "pace:\n  patient: [{token: Scrapy/2, hold: 1m}]\n", `FILE:2: pace.patient[0].token: "Scrapy/2" is no product token; write letters, digits, - and _ alone, without a version`},
+	{"a client that waits twice", "pace:\n  patient:\n    - {token: Scrapy, hold: 1m}\n    - {token: scrapy, hold: 2m}\n", `FILE:4: pace.patient[1].token: "scrapy" stands in pace.patient[0] already; keep one of them`},
+	{"a request that waits for longer than anybody does", "pace:\n  hold: 1h\n", `FILE:2: pace.hold: "1h" is not between 0s and 15m`},
+	{"no room for anybody to wait", "pace:\n  queue: 0\n", `FILE:2: pace.queue: "0" is not between 1 and 10000`},
+	{"fewer than none", "pace:\n  per_origin: -1\n", `FILE:2: pace.per_origin: "-1" is not between 0 and 65536`},
+	{"no delay that a site is granted", "pace:\n  max_delay: 0s\n", `FILE:2: pace.max_delay: "0s" is not between 1s and 24h`},
+	{"a share that is no number", "pace:\n  target_concurrency: NaN\n", `FILE:2: pace.target_concurrency: "NaN" is not a number of 0 or more; write for example 1.5`},
 	{"fresher than a day", "robots:\n  fresh_for: 48h\n", `FILE:2: robots.fresh_for: "48h" is not between 1s and 24h (RFC 9309 §2.4: no copy is used for more than 24 hours)`},
 	{"a refusal that means something else", "robots:\n  refused: allowed\n", `FILE:2: robots.refused: "allowed" is not one of unavailable and disallowed`},
 	{"a floor of more than a day", "robots:\n  fresh_min: 48h\n", `FILE:2: robots.fresh_min: "48h" is not between 1s and 24h`},

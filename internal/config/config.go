@@ -23,6 +23,7 @@ package config
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"heed/internal/dial"
@@ -42,6 +43,7 @@ type Config struct {
 	Upstream     Upstream         `yaml:"upstream"`
 	Clients      Clients          `yaml:"clients"`
 	Robots       Robots           `yaml:"robots"`
+	Pace         Pace             `yaml:"pace"`
 	Cache        Cache            `yaml:"cache"`
 	Policy       Policy           `yaml:"policy"`
 	Overrides    []Override       `yaml:"overrides"` // origins for which the operator decides in place of their robots.txt
@@ -161,6 +163,14 @@ func Default() Config {
 			Wait:        10 * second,
 			Concurrency: 256,
 			PerAddress:  8,
+		},
+		Pace: Pace{
+			Hold:       3 * second,
+			Patient:    slices.Clone(patient),
+			MaxDelay:   30 * second,
+			PerOrigin:  8,
+			PerAddress: 16,
+			Queue:      100,
 		},
 		Cache: Cache{MaxBytes: 256 << 20},
 		Timeouts: Timeouts{

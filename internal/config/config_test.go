@@ -48,6 +48,15 @@ robots:
   wait: 500ms
   concurrency: 3
   per_address: 2
+pace:
+  hold: 10s
+  patient: [{token: ExampleBot, hold: 5m}]
+  min_interval: 1s
+  max_delay: 1m
+  per_origin: 4
+  per_address: 0
+  queue: 7
+  target_concurrency: 1.5
 cache: {max_bytes: 1GiB}
 policy: {cautious: true}
 overrides:
@@ -91,6 +100,10 @@ func fullConfig() Config {
 		Robots: Robots{
 			Timeout: 5 * second, Limit: 1 << 20, FreshMin: 60 * second, FreshFor: 5400 * second, StaleFor: 0,
 			Refused: Disallowed, Wait: second / 2, Concurrency: 3, PerAddress: 2,
+		},
+		Pace: Pace{
+			Hold: 10 * second, Patient: []Patient{{"ExampleBot", 300 * second}}, MinInterval: second, MaxDelay: 60 * second,
+			PerOrigin: 4, Queue: 7, TargetConcurrency: 1.5,
 		},
 		Cache:  Cache{MaxBytes: 1 << 30},
 		Policy: Policy{Cautious: true},

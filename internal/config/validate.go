@@ -24,6 +24,7 @@ func (r *reader) validate() {
 	r.upstream()
 	r.clients()
 	r.bounds()
+	r.pace()
 	r.overrides()
 	c := r.config
 	r.oneOf("robots.refused", c.Robots.Refused, Unavailable, Disallowed)
@@ -184,9 +185,7 @@ func (r *reader) bounds() {
 		{"timeouts.idle", c.Timeouts.Idle, second / 10, day, ""},
 		{"timeouts.shutdown", c.Timeouts.Shutdown, second / 10, day, ""},
 	} {
-		if b.value < b.low || b.value > b.high {
-			r.blame(b.key, b.value.String(), fault(fmt.Sprintf("is not between %s and %s%s", b.low, b.high, b.why)))
-		}
+		r.length(b.key, b.value, b.low, b.high, b.why)
 	}
 	for _, b := range []struct {
 		key              string
@@ -212,6 +211,12 @@ func (r *reader) bounds() {
 	r.count("robots.concurrency", c.Robots.Concurrency, 1, 65536)
 	r.count("robots.per_address", c.Robots.PerAddress, 1, 65536)
 	r.count("limits.leaf_certificates", c.Limits.LeafCertificates, 1, 10_000_000)
+}
+
+func (r *reader) length(key string, value, low, high Duration, why string) {
+	if value < low || value > high {
+		r.blame(key, value.String(), fault(fmt.Sprintf("is not between %s and %s%s", low, high, why)))
+	}
 }
 
 func (r *reader) count(key string, value, low, high int) {

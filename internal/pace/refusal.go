@@ -30,7 +30,7 @@ const (
 )
 
 var causes = [...]string{
-	Site: "interval", Floor: "min-interval", RetryAfter: "retry-after", BackOff: "back-off", Slow: "slow-answers",
+	Site: "crawl-delay", Floor: "min-interval", RetryAfter: "retry-after", BackOff: "back-off", Slow: "slow-answers",
 	Concurrency: "concurrency", SharedAddress: "address", Queue: "queue",
 }
 

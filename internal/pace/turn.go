@@ -123,7 +123,7 @@ func (t *Turn) Waited() time.Duration { return t.waited }
 // Answered and End.
 func (t *Turn) Sent() {
 	h := t.host
-	if h == nil || !t.isTimed() {
+	if !t.IsTimed() {
 		return
 	}
 	h.mu.Lock()
@@ -141,16 +141,17 @@ func (t *Turn) Sent() {
 	}
 }
 
-// isTimed tells whether it matters when the request goes out.
-func (t *Turn) isTimed() bool {
-	return t.isPaced(t.interval) || t.host.pacer.config.TargetConcurrency > 0
+// IsTimed tells whether it matters when the request goes out, for after Wait:
+// where it does not Sent need not be called.
+func (t *Turn) IsTimed() bool {
+	return t.host != nil && (t.isPaced(t.interval) || t.host.pacer.config.TargetConcurrency > 0)
 }
 
 // Answered says what the origin answered, and what its Retry-After asks for: 0
 // for nothing.
 func (t *Turn) Answered(status int, retryAfter time.Duration) {
 	h := t.host
-	if h == nil || !isBackOff(status) && !t.isTimed() {
+	if h == nil || !isBackOff(status) && !t.IsTimed() {
 		return
 	}
 	h.mu.Lock()

@@ -25,6 +25,10 @@ type Exchange struct {
 	// empty where that was in HTTP/2 or came through the http.Transport.
 	Response []byte
 
+	// Sending is told that there is a connection, and that the request is about to
+	// be written to it; again where it is sent once more. Nil: nobody is.
+	Sending func()
+
 	// Interim is told of answers with a status 1xx other than 101, and of their
 	// header sections as they came, or nil as with Response. Its error ends the
 	// request. Nil: they are dropped, up to a hundred.
@@ -54,6 +58,9 @@ func hooksOf(ctx context.Context) hooks {
 }
 
 func (h hooks) connected(c *conn) {
+	if h.exchange != nil && h.exchange.Sending != nil {
+		h.exchange.Sending()
+	}
 	if h.trace != nil && h.trace.GotConn != nil {
 		h.trace.GotConn(httptrace.GotConnInfo{Conn: c.Conn, Reused: c.used})
 	}
@@ -98,6 +105,9 @@ func (h hooks) traced(ctx context.Context, cancel context.CancelCauseFunc) (cont
 	var attempts atomic.Int32
 	trace := &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
 		reused.Store(c.Reused)
+		if e.Sending != nil {
+			e.Sending()
+		}
 		if isHTTP2(c.Conn) && attempts.Add(1) > maxAttempts {
 			cancel(errNotTaken)
 		}

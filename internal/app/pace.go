@@ -1,0 +1,56 @@
+package app
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"heed/fetch"
+	"heed/internal/config"
+	"heed/internal/dial"
+	"heed/internal/origin"
+	"heed/internal/pace"
+	"heed/policy"
+)
+
+// newPacer returns what says when a request may go out.
+func newPacer(c config.Pace, d *dial.Dialer) *pace.Pacer {
+	return pace.New(pace.Config{
+		MinInterval:       time.Duration(c.MinInterval),
+		MaxDelay:          time.Duration(c.MaxDelay),
+		PerOrigin:         c.PerOrigin,
+		PerAddress:        c.PerAddress,
+		Queue:             c.Queue,
+		TargetConcurrency: float64(c.TargetConcurrency),
+		Addresses:         d.Lookup,
+	})
+}
+
+// holdOf returns for how long a request of a client waits.
+func holdOf(c config.Pace) func(policy.Tokens) time.Duration {
+	return func(t policy.Tokens) time.Duration {
+		for i := range c.Patient {
+			if who := &c.Patient[i]; len(t.Main) > 0 && strings.EqualFold(t.Main[0], who.Token) {
+				return time.Duration(who.Hold)
+			}
+		}
+		return time.Duration(c.Hold)
+	}
+}
+
+// robotsTurns has fetches of a robots.txt wait for their turn like any other
+// request, for as long as a site can ask anybody to wait between two.
+func robotsTurns(p *pace.Pacer, c config.Pace) func(context.Context, origin.Origin) (fetch.Turn, error) {
+	hold := max(time.Duration(c.MaxDelay), time.Duration(c.MinInterval))
+	return func(ctx context.Context, o origin.Origin) (fetch.Turn, error) {
+		t := new(pace.Turn)
+		err := p.AskRobots(ctx, t, pace.Request{Host: o.Host, Addr: o.Addr(), Hold: hold})
+		if err == nil {
+			err = t.Wait(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return t, nil
+	}
+}

@@ -1,0 +1,181 @@
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"heed/internal/audit"
+	"heed/internal/pace"
+	"heed/internal/retryafter"
+	"heed/policy"
+)
+
+// pace waits until it is the request's turn at its origin, for as long as a
+// request is held. It is the stage before forward: what is denied takes no turn.
+// All waits of a request count together, that for robots.txt too: clients do not
+// wait for ever.
+func (p *Proxy) pace(x *exchange) error {
+	if p.Pacer == nil {
+		return nil
+	}
+	asked, err := p.askTurn(x)
+	if err == nil && x.turn.Waits() {
+		err = x.turn.Wait(x.in.Context())
+		x.entry.PaceWait = x.turn.Waited()
+	}
+	if err != nil {
+		return p.paced(x, asked, err)
+	}
+	return nil
+}
+
+// askTurn asks for x's turn.
+func (p *Proxy) askTurn(x *exchange) (asked askedPace, err error) {
+	if asked = p.askedOf(x); asked.opens > 0 {
+		return asked, errClosed
+	}
+	return asked, p.Pacer.Ask(x.in.Context(), &x.turn, pace.Request{
+		Host: x.origin.Host, Addr: x.origin.Addr(), By: askerOf(x),
+		Interval: asked.interval, Hold: p.holdOf(x) - x.entry.RobotsWait,
+	})
+}
+
+// errClosed is a request outside the site's Visit-time.
+var errClosed = errors.New("robots.txt asks for visits at other times of the day (Visit-time)")
+
+// askedPace is what a robots.txt asks of a client at a moment.
+type askedPace struct {
+	interval time.Duration
+	line     int
+	key      policy.Kind
+	opens    time.Duration // until visits are welcome; 0: they are
+}
+
+// askedOf asks the robots.txt that was decided by. Where none was, as for one
+// itself, that which is known.
+func (p *Proxy) askedOf(x *exchange) (asked askedPace) {
+	var rules *policy.Policy
+	if s := x.entry.Snapshot; s != nil {
+		rules = s.Rules
+	} else if x.entry.Decision.Override == nil {
+		if s, known := p.Policies.Remembered(x.origin, x.entry.Start); known {
+			rules = s.Rules
+		}
+	}
+	wanted := rules.Pace(x.entry.Tokens)
+	if wanted == (policy.Pace{}) {
+		return asked
+	}
+	now := time.Now()
+	sinceMidnight := now.Sub(now.UTC().Truncate(24 * time.Hour))
+	asked.interval, asked.line, asked.key = wanted.Interval(sinceMidnight)
+	if x.target == robotsTxt {
+		return asked // may be asked for at any time
+	}
+	if opens, line := wanted.Opens(sinceMidnight); opens > 0 {
+		asked.opens, asked.line, asked.key = opens, line, policy.VisitTime
+	}
+	return asked
+}
+
+// askerOf is who shares turns with others.
+func askerOf(x *exchange) pace.Asker {
+	by := pace.Asker{Addr: x.entry.Client.Addr()}
+	if x.tunnel != nil {
+		by.Addr = x.tunnel.client
+	}
+	if len(x.entry.Tokens.Main) > 0 {
+		by.Agent = x.entry.Tokens.Main[0]
+	}
+	return by
+}
+
+// holdOf is how long a request may wait.
+func (p *Proxy) holdOf(x *exchange) time.Duration { return p.Hold(x.entry.Tokens) }
+
+// paced puts a turn that did not come into the terms of an answer.
+func (p *Proxy) paced(x *exchange, asked askedPace, err error) error {
+	var refusal *pace.Refusal
+	switch {
+	case errors.Is(err, errClosed):
+		x.entry.Pace = audit.Pace{Cause: "visit-time", Line: asked.line}
+		return &problem{kind: kindPaced, retry: asked.opens, cause: fmt.Errorf("%w, line %d", err, asked.line)}
+	case !errors.As(err, &refusal):
+		return &problem{kind: kindClientGone, cause: fmt.Errorf("waiting for its turn: %w", err)}
+	}
+	x.entry.Pace = audit.Pace{Cause: refusal.Cause.String(), Interval: refusal.Interval}
+	if refusal.Cause == pace.Site {
+		x.entry.Pace.Cause, x.entry.Pace.Line = paceWords[asked.key], asked.line
+	}
+	return &problem{kind: kindPaced, retry: refusal.Retry, cause: refusal}
+}
+
+// paceWords are the records that ask for an interval, as they are told.
+var paceWords = map[policy.Kind]string{policy.CrawlDelay: "crawl-delay", policy.RequestRate: "request-rate"}
+
+// answered tells the pacer what the origin said.
+func (x *exchange) answered(resp *http.Response) {
+	after := time.Duration(0)
+	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable {
+		after = retryafter.Of(resp.Header, time.Now())
+	}
+	x.turn.Answered(resp.StatusCode, after)
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		x.turn.End() // what follows is no request
+	}
+}
+
+// paceTunnel asks for the turn of a tunnel that is not read, before it is
+// accepted. It is one request, whatever is in it.
+func (p *Proxy) paceTunnel(x *exchange) error {
+	if p.Pacer == nil {
+		return nil
+	}
+	if asked, err := p.askTurn(x); err != nil {
+		return p.paced(x, asked, err)
+	}
+	return nil
+}
+
+// relayInTurn waits for the turn of a tunnel , and lets it through. The
+// client was told that it is there: clients give up a CONNECT sooner than what is
+// inside.
+func (p *Proxy) relayInTurn(x *exchange, upstream net.Conn) {
+	err := x.turn.Wait(x.in.Context())
+	x.entry.PaceWait = x.turn.Waited()
+	if err != nil { // others came first; the log alone can say so
+		x.err = p.paced(x, askedPace{}, err)
+		_ = p.deny(x).Body.Close()
+		_ = x.w.conn.Close()
+		return
+	}
+	x.turn.Sent()
+	p.relay(x, upstream)
+}
+
+// paceTold is why a request had to wait, as it is told.
+type paceTold struct {
+	Cause    string  `json:"cause,omitempty"`    // one of a bounded set
+	Interval float64 `json:"interval,omitempty"` // seconds between two requests
+	Line     int     `json:"line,omitempty"`     // of robots.txt
+	Waited   float64 `json:"waited,omitempty"`   // seconds
+}
+
+func tellPace(e *audit.Entry) *paceTold {
+	if e.Pace.Cause == "" && e.PaceWait == 0 {
+		return nil
+	}
+	return &paceTold{Cause: e.Pace.Cause, Interval: e.Pace.Interval.Seconds(), Line: e.Pace.Line, Waited: e.PaceWait.Seconds()}
+}
+
+// params appends the parameters of Robots-Decision.
+func (t *paceTold) params(i item) item {
+	if t == nil {
+		return i
+	}
+	i = i.text("reason", t.Cause)
+	return i.seconds("interval", time.Duration(t.Interval*float64(time.Second))).number("line", t.Line)
+}

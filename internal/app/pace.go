@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"heed/fetch"
 	"heed/internal/config"
 	"heed/internal/dial"
@@ -14,7 +16,7 @@ import (
 )
 
 // newPacer returns what says when a request may go out.
-func newPacer(c config.Pace, d *dial.Dialer) *pace.Pacer {
+func newPacer(c config.Pace, d *dial.Dialer, log zerolog.Logger) *pace.Pacer {
 	return pace.New(pace.Config{
 		MinInterval:       time.Duration(c.MinInterval),
 		MaxDelay:          time.Duration(c.MaxDelay),
@@ -23,6 +25,10 @@ func newPacer(c config.Pace, d *dial.Dialer) *pace.Pacer {
 		Queue:             c.Queue,
 		TargetConcurrency: float64(c.TargetConcurrency),
 		Addresses:         d.Lookup,
+		Cut: func(host string, asked, granted time.Duration) {
+			log.Warn().Str("host", host).Stringer("asked", asked).Stringer("granted", granted).
+				Str("hint", "pace.max_delay says how long it may be").Msg("a site asks for a longer interval than it is granted")
+		},
 	})
 }
 

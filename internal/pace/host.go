@@ -16,7 +16,8 @@ type host struct {
 	forgotten bool // it is not in the map any more
 	underWay  int  // turns granted that have not ended
 	unsent    int  // of which with an interval, and not gone out
-	usual     time.Duration
+	usual     time.Duration // what its site asked for last; 0: nothing
+	cut       bool          // it was told that the site asks for more than it is granted
 	past      past
 	word      word
 	slow      slow
@@ -30,23 +31,23 @@ type host struct {
 
 func newHost(p *Pacer, name string) *host { return &host{pacer: p, name: name} }
 
-// unresolved tells whether it is time to look for the host's addresses.
-func (h *host) unresolved() bool {
+// isUnresolved tells whether it is time to look for the host's addresses.
+func (h *host) isUnresolved(now moment) bool {
 	c := &h.pacer.config
-	return c.PerAddress > 0 && c.Addresses != nil && (h.resolved == 0 || h.pacer.now()-h.resolved > resolvedFor)
+	return c.PerAddress > 0 && c.Addresses != nil && (h.resolved == 0 || now-h.resolved > resolvedFor)
 }
 
 // resolve unlocks the host, finds its addresses, and returns it locked: perhaps
 // another, if it was forgotten in between. A name that cannot be resolved now
 // keeps what it had: it is connecting that will tell why.
-func (h *host) resolve(ctx context.Context, addr string) *host {
-	h.resolved = max(h.pacer.now(), 1) // one asks, others go by what there was
+func (h *host) resolve(ctx context.Context, addr string, now moment) *host {
+	h.resolved = now // one asks, others go by what there was
 	h.mu.Unlock()
 	found, err := h.pacer.config.Addresses(ctx, addr)
 	h = h.pacer.host(h.name)
 	if err == nil {
 		h.settle(h.pacer.addresses.of(found))
-		h.resolved = max(h.pacer.now(), 1)
+		h.resolved = h.pacer.now()
 	}
 	return h
 }
@@ -136,7 +137,7 @@ func (h *host) longest() time.Duration {
 }
 
 // end ends a turn. It returns the addresses that got room.
-func (h *host) end(t *Turn, now moment) (freed []*address) {
+func (h *host) end(t *Turn) (freed []*address) {
 	switch t.state {
 	case waiting:
 		h.queue.remove(t)
@@ -153,7 +154,9 @@ func (h *host) end(t *Turn, now moment) (freed []*address) {
 		return nil
 	}
 	t.state = over
-	h.dispatch(now)
+	if len(h.queue.turns) > 0 {
+		h.dispatch(h.pacer.now())
+	}
 	return freed
 }
 
@@ -226,4 +229,12 @@ func (h *host) tick() {
 func (h *host) isIdle(now moment) bool {
 	return h.underWay == 0 && len(h.queue.turns) == 0 &&
 		h.word.isOver(now) && h.past.isOver(now, h.longest()) && h.slow.isOver(now) && h.clients.isOver(now)
+}
+
+// tellCut tells of a site that asks for more than it is granted, once.
+func (h *host) tellCut(asked time.Duration) {
+	if c := &h.pacer.config; !h.cut && c.Cut != nil {
+		c.Cut(h.name, asked, c.MaxDelay)
+	}
+	h.cut = true
 }

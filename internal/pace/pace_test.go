@@ -520,6 +520,19 @@ func TestWhoTakesManyNamesHasNoMoreTurns(t *testing.T) {
 	})
 }
 
+func TestASiteThatAsksForMoreThanItIsGrantedIsToldOfOnce(t *testing.T) {
+	var told []time.Duration
+	inBubble(t, Config{MaxDelay: 10 * s, Cut: func(_ string, asked, granted time.Duration) { told = append(told, asked, granted) }}, func(r *rig) {
+		for range 3 {
+			_ = r.do(request{Request: Request{Interval: time.Hour, Hold: time.Minute}})
+		}
+		r.wantGone(0, 10*s, 20*s)
+		if want := []time.Duration{time.Hour, 10 * s}; !slices.Equal(told, want) {
+			t.Errorf("told of %v, want %v", told, want)
+		}
+	})
+}
+
 func TestAnIdleHostIsForgotten(t *testing.T) {
 	inBubble(t, Config{PerAddress: 1, Addresses: func(context.Context, string) ([]netip.Addr, error) {
 		return []netip.Addr{netip.MustParseAddr("192.0.2.1")}, nil

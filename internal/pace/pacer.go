@@ -50,6 +50,10 @@ type Config struct {
 	// asked once a minute for a host. Nil, or no address without an error: they
 	// are not known, and PerAddress bounds nothing.
 	Addresses func(ctx context.Context, addr string) ([]netip.Addr, error)
+
+	// Cut is told of a host that asks for more than MaxDelay, when it is met and
+	// not again while it is remembered. Nil: nobody is.
+	Cut func(host string, asked, granted time.Duration)
 }
 
 // Pacer knows when requests may go out. Make one with New.

@@ -76,12 +76,15 @@ func (p *Pacer) AskRobots(ctx context.Context, t *Turn, r Request) error {
 }
 
 func (p *Pacer) ask(ctx context.Context, t *Turn, r *Request, robots bool) error {
-	h := p.host(r.Host)
-	if h.unresolved() {
-		h = h.resolve(ctx, r.Addr)
+	h, now := p.host(r.Host), p.now()
+	if h.isUnresolved(now) {
+		h = h.resolve(ctx, r.Addr, now)
+		now = p.now()
 	}
 	defer h.mu.Unlock()
-	now := p.now()
+	if r.Interval > p.config.MaxDelay {
+		h.tellCut(r.Interval)
+	}
 	*t = Turn{host: h, robots: robots, site: min(max(r.Interval, 0), p.config.MaxDelay), asked: now, deadline: now + max(r.Hold, 0)}
 	if h.mayGo(t, now) {
 		h.charge(t, &r.By, now)
@@ -185,7 +188,7 @@ func (t *Turn) End() {
 		return
 	}
 	h.mu.Lock()
-	freed := h.end(t, h.pacer.now())
+	freed := h.end(t)
 	h.mu.Unlock()
 	for _, a := range freed {
 		a.offer()

@@ -38,7 +38,7 @@ func (p *Proxy) askTurn(x *exchange) (asked askedPace, err error) {
 		return asked, errClosed
 	}
 	return asked, p.Pacer.Ask(x.in.Context(), &x.turn, pace.Request{
-		Host: x.origin.Host, Addr: x.origin.Addr(), By: askerOf(x),
+		Host: x.origin.Host, Addr: x.origin.Addr(), By: askerOf(x), What: x.target,
 		Interval: asked.interval, Hold: p.holdOf(x) - x.entry.RobotsWait,
 	})
 }

@@ -13,9 +13,9 @@ type host struct {
 	name  string
 
 	mu        sync.Mutex
-	forgotten bool // it is not in the map any more
-	underWay  int  // turns granted that have not ended
-	unsent    int  // of which with an interval, and not gone out
+	forgotten bool          // it is not in the map any more
+	underWay  int           // turns granted that have not ended
+	unsent    int           // of which with an interval, and not gone out
 	usual     time.Duration // what its site asked for last; 0: nothing
 	cut       bool          // it was told that the site asks for more than it is granted
 	past      past

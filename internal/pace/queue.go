@@ -2,6 +2,7 @@ package pace
 
 import (
 	"cmp"
+	"hash/maphash"
 	"slices"
 	"time"
 )
@@ -12,10 +13,6 @@ const (
 
 	// shortestRetry is what a client is told at least.
 	shortestRetry = time.Second
-
-	// longestSpread bounds how much later than its turn a client is told to come
-	// since others were told before it.
-	longestSpread = 10 * time.Minute
 
 	// guessed is what a place is taken to be held for, where there is no interval.
 	guessed = 100 * time.Millisecond
@@ -40,21 +37,23 @@ func (q *queue) remove(t *Turn) {
 }
 
 // charge charges a turn that goes at once, where turns are shared.
-func (h *host) charge(t *Turn, by *Asker, now moment) {
+func (h *host) charge(t *Turn, r *Request, now moment) {
 	if len(h.clients.all) == 0 || t.robots {
 		return
 	}
-	s := h.clients.of(by.client(), now)
+	s := h.clients.of(r.By.client(), now)
+	s.keep(maphash.String(seed, r.What))
 	h.clients.virtual = max(h.clients.virtual, h.clients.take(s, now))
 }
 
 // enqueue has a turn wait, if it will come in time, and refuses those that will
 // not come in time because of it. The refusal is that of the turn itself.
-func (h *host) enqueue(t *Turn, by *Asker, now moment) *Refusal {
+func (h *host) enqueue(t *Turn, r *Request, now moment) *Refusal {
 	t.state, t.ready = waiting, make(chan struct{})
 	t.tag = first
 	if !t.robots {
-		h.tag(t, by, now)
+		h.tag(t, &r.By, now)
+		t.what = maphash.String(seed, r.What)
 	}
 	h.queue.insert(t)
 	h.dispatch(now)
@@ -101,6 +100,7 @@ func (h *host) left(t *Turn, went bool) {
 	t.share.waiting--
 	t.agent.waiting--
 	if went {
+		t.share.keep(t.what)
 		h.clients.virtual = max(h.clients.virtual, t.tag)
 		t.share.agents.virtual = max(t.share.agents.virtual, t.within)
 	} else {
@@ -168,21 +168,7 @@ func (h *host) refuse(i int, at, now moment) {
 	t.state, t.waited = over, now-t.asked
 	t.refusal = &Refusal{Host: h.name, Cause: cause, Interval: h.interval(t), Retry: max(at-now, shortestRetry)}
 	if s != nil {
-		t.refusal.Retry = h.promise(s, at, max(h.interval(t), guessed), now) - now
+		t.refusal.Retry = h.promise(s, t, at, now) - now
 	}
 	close(t.ready)
-}
-
-// promise returns when a client is to come back whose turn would come at a time:
-// later than what it was told before, so that those who are refused together do
-// not come together.
-func (h *host) promise(s *share[client], at moment, interval time.Duration, now moment) moment {
-	at = max(at, now+shortestRetry)
-	told := max(at, s.promised)
-	if told > at+longestSpread {
-		told = at
-	}
-	s.expected = max(s.expected, told+grace)
-	s.promised = told + interval*time.Duration(h.clients.present(now))
-	return told
 }

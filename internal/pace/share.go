@@ -13,6 +13,9 @@ const (
 	// mostShares is how many are told apart; the others are taken for one.
 	mostShares = 64
 
+	// mostPromises is how many of what a client was told are remembered.
+	mostPromises = 128
+
 	// first is the tag of what goes before all.
 	first int64 = math.MinInt64
 )
@@ -47,7 +50,7 @@ type share[K comparable] struct {
 	next     int64          // tag of the turn that it asks for next
 	waiting  int            // how many of its turns wait
 	expected moment         // until when it is expected to come back, since it was told to
-	promised moment         // when the next that is refused may come back, at the earliest
+	promises []promise      // what it was told, of what it did not come back for yet
 	agents   shares[string] // among whom what is due to a client is shared
 }
 

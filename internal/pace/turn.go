@@ -11,6 +11,7 @@ type Request struct {
 	Host string // in canonical form (origin.Origin.Host)
 	Addr string // host:port, for Config.Addresses
 	By   Asker
+	What string // is asked for, such as a path: who comes back for it is told the same time
 
 	// Interval is what the site asks of this client, as long as it says: 0 for
 	// nothing. Config.MaxDelay is applied to it.
@@ -49,6 +50,7 @@ type Turn struct {
 	unsent   bool // granted, with an interval, and has not gone out
 	site     time.Duration
 	interval time.Duration // in force when it was granted
+	what     uint64        // a hash of what is asked for
 	asked    moment
 	deadline moment
 	granted  moment
@@ -87,11 +89,11 @@ func (p *Pacer) ask(ctx context.Context, t *Turn, r *Request, robots bool) error
 	}
 	*t = Turn{host: h, robots: robots, site: min(max(r.Interval, 0), p.config.MaxDelay), asked: now, deadline: now + max(r.Hold, 0)}
 	if h.mayGo(t, now) {
-		h.charge(t, &r.By, now)
+		h.charge(t, r, now)
 		h.grant(t, now)
 		return nil
 	}
-	if refusal := h.enqueue(t, &r.By, now); refusal != nil {
+	if refusal := h.enqueue(t, r, now); refusal != nil {
 		return refusal
 	}
 	return nil

@@ -48,6 +48,7 @@ func (h *host) resolve(ctx context.Context, addr string, now moment) *host {
 	if err == nil {
 		h.settle(h.pacer.addresses.of(found))
 		h.resolved = h.pacer.now()
+		h.dispatch(h.resolved) // there may be room
 	}
 	return h
 }

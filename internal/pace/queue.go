@@ -38,7 +38,7 @@ func (q *queue) remove(t *Turn) {
 
 // charge charges a turn that goes at once, where turns are shared.
 func (h *host) charge(t *Turn, r *Request, now moment) {
-	if len(h.clients.all) == 0 || t.robots {
+	if len(h.clients.all) == 0 || t.robots || !t.isPaced(h.interval(t)) {
 		return
 	}
 	s := h.clients.of(r.By.client(), now)

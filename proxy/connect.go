@@ -115,7 +115,8 @@ func (p *Proxy) accept(x *exchange, t *tunnel) {
 			_ = upstream.Close()
 		}
 	}()
-	if t.mode == Tunnel && t.origin.Scheme == "https" {
+	unread := t.mode == Tunnel && t.origin.Scheme == "https"
+	if unread && !x.turn.Waits() { // else it is too early for so much as a connection
 		var err error
 		if upstream, err = p.Dial(x.in.Context(), "tcp", t.origin.Addr()); err != nil {
 			x.entry.Verdict = audit.Forwarded
@@ -143,7 +144,7 @@ func (p *Proxy) accept(x *exchange, t *tunnel) {
 		go p.serveInside(client, t, nil)
 	case t.mode == Intercept || t.origin.Host == Host:
 		p.intercept(x, client, t)
-	case upstream != nil:
+	case unread:
 		p.relayInTurn(x, upstream)
 	default: // the 200 is sent, so that the log alone can say why
 		x.err = &problem{kind: kindTLSDenied, cause: errors.New("TLS in a tunnel to port 80, of which plain HTTP was expected")}

@@ -152,8 +152,19 @@ func (p *Proxy) relayInTurn(x *exchange, upstream net.Conn) {
 		_ = x.w.conn.Close()
 		return
 	}
+	if upstream == nil {
+		if upstream, err = p.Dial(x.in.Context(), "tcp", x.origin.Addr()); err != nil {
+			x.entry.Verdict = audit.Forwarded
+			_ = p.failed(x, err).Body.Close()
+			_ = x.w.conn.Close()
+			return
+		}
+	}
 	x.turn.Sent()
 	p.relay(x, upstream)
+	if !x.left {
+		_ = upstream.Close()
+	}
 }
 
 // paceTold is why a request had to wait, as it is told.

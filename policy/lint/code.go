@@ -81,11 +81,13 @@ const (
 	RawASCII          Code = "raw-ascii"
 
 	// other records
-	RelativeSitemap   Code = "relative-sitemap"
-	BadCrawlDelay     Code = "bad-crawl-delay"
-	BadRequestRate    Code = "bad-request-rate"
-	BadVisitTime      Code = "bad-visit-time"
-	RecordBeforeGroup Code = "record-before-group"
+	RelativeSitemap    Code = "relative-sitemap"
+	BadCrawlDelay      Code = "bad-crawl-delay"
+	CrawlDelayFraction Code = "crawl-delay-fraction"
+	SeveralCrawlDelays Code = "several-crawl-delays"
+	BadRequestRate     Code = "bad-request-rate"
+	BadVisitTime       Code = "bad-visit-time"
+	RecordBeforeGroup  Code = "record-before-group"
 
 	// all together
 	DialectsDisagree Code = "dialects-disagree"
@@ -146,8 +148,10 @@ var codes = []struct {
 	{RawASCII, Warning, "an octet that no URL has is not escaped"},
 
 	{RelativeSitemap, Error, "a sitemap is not given by its whole URL"},
-	{BadCrawlDelay, Error, "a Crawl-delay cannot be read"},
-	{BadRequestRate, Error, "a Request-rate cannot be read"},
+	{BadCrawlDelay, Error, "a Crawl-delay cannot be read, or is more than a day"},
+	{CrawlDelayFraction, Note, "a Crawl-delay has a fraction"},
+	{SeveralCrawlDelays, Warning, "a group has several Crawl-delays that differ"},
+	{BadRequestRate, Error, "a Request-rate cannot be read, or has more than a day between requests"},
 	{BadVisitTime, Error, "a Visit-time cannot be read"},
 	{RecordBeforeGroup, Warning, "a record that belongs to a group stands before any"},
 

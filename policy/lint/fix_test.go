@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"heed/policy"
 	"heed/policy/lint"
@@ -102,6 +103,10 @@ func checkFix(t *testing.T, body []byte, queries []query) {
 			t.Fatalf("robots %q fixed to %q:\n%q %q was %v (line %d, group line %d), is %v (line %d, group line %d)",
 				body, fixed, q.tokens, q.target, b, b.Line, b.GroupLine, a, a.Line, a.GroupLine)
 		}
+		who := policy.Tokens{Main: q.tokens}
+		if b, a := paceAt(before.Pace(who)), paceAt(after.Pace(who)); b != a {
+			t.Fatalf("robots %q fixed to %q:\n%q had the pace %v, has %v", body, fixed, q.tokens, b, a)
+		}
 	}
 	if again := lint.Fix(fixed); !bytes.Equal(again, fixed) {
 		t.Fatalf("robots %q: fixed to %q, and fixed again to %q", body, fixed, again)
@@ -110,6 +115,13 @@ func checkFix(t *testing.T, body []byte, queries []query) {
 	if b, a := diagnostics(found), diagnostics(left); a > b {
 		t.Fatalf("robots %q fixed to %q: %d diagnostics became %d:\n%v\n%v", body, fixed, b, a, found.Diagnostics, left.Diagnostics)
 	}
+}
+
+// paceAt is what a Pace says at noon: times and lines.
+func paceAt(p policy.Pace) [4]int64 {
+	interval, line, _ := p.Interval(12 * time.Hour)
+	wait, opening := p.Opens(12 * time.Hour)
+	return [4]int64{int64(interval), int64(line), int64(wait), int64(opening)}
 }
 
 // hiddenLines are the lines of rules that never decide, as Check says.

@@ -22,6 +22,7 @@ type group struct {
 	agents  []agent
 	rules   []rule
 	records bool // it has other records, which may mean something in a group
+	delay   delay
 }
 
 // agent is a user-agent line.

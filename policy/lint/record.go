@@ -15,15 +15,8 @@ func (c *checker) record(l policy.Line) {
 	switch l.Kind {
 	case policy.Sitemap:
 		c.sitemap(l, value)
-	case policy.CrawlDelay:
-		_, err := policy.ParseCrawlDelay(value)
-		c.inGroup(l, BadCrawlDelay, err)
-	case policy.RequestRate:
-		_, err := policy.ParseRequestRate(value)
-		c.inGroup(l, BadRequestRate, err)
-	case policy.VisitTime:
-		_, err := policy.ParseVisitTime(value)
-		c.inGroup(l, BadVisitTime, err)
+	case policy.CrawlDelay, policy.RequestRate, policy.VisitTime:
+		c.pace(l, value)
 	}
 }
 
@@ -45,16 +38,4 @@ func isWholeURL(value string) bool {
 		host = rest[:end]
 	}
 	return (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) && host != "" && !strings.ContainsAny(host, " \t")
-}
-
-// inGroup checks a record that belongs to a group; err is what is wrong with
-// its value.
-func (c *checker) inGroup(l policy.Line, code Code, err error) {
-	if err != nil {
-		c.add(code, l, l.Value, 0, "crawlers pass over this record: %v; write a value of that form, or leave it out", err)
-	}
-	if len(c.groups.all) == 0 {
-		c.add(RecordBeforeGroup, l, l.Key, 0,
-			"%s is for the crawlers of a group, and stands before any: it counts for nobody; put it below the user-agent line", quote(l.Key.Of(c.body)))
-	}
 }

@@ -14,6 +14,8 @@ import (
 type answer struct {
 	URL     string
 	dialect policy.Dialect
+	who     policy.Tokens
+	now     time.Time
 	asked   []string // the agents asked for; none: any
 	decider string   // the one whose group decided; empty if no group was looked for
 
@@ -103,6 +105,7 @@ func (a answer) String() string {
 	if o := d.Override; o != nil && o.Reference != "" {
 		fmt.Fprintf(&b, "  record  %s\n", visible(o.Reference))
 	}
+	b.WriteString(paceOf(a.rules, a.who, a.now).lines())
 	fmt.Fprintf(&b, "  robots  %s\n", strings.Join(a.source(), ", "))
 	return b.String()
 }

@@ -34,6 +34,7 @@ type answerData struct {
 	CrawlDelay *float64     `json:"crawl_delay,omitempty"` // seconds; the longest that can be read
 	Records    []recordData `json:"records,omitzero"`      // of the group that applies
 	Sitemaps   []string     `json:"sitemaps,omitzero"`
+	Pace       *paceData    `json:"pace,omitempty"` // of all groups that count for the client; absent if they say nothing of it
 
 	Robots    string     `json:"robots,omitempty"`
 	SourceURL string     `json:"source_url,omitempty"`
@@ -105,6 +106,7 @@ func (data *answerData) source(a answer) {
 
 // contents lists the records that the file has for the agents.
 func (data *answerData) contents(a answer) {
+	data.Pace = paceOf(a.rules, a.who, a.now).data()
 	data.Records, data.Sitemaps = []recordData{}, []string{}
 	for r := range a.rules.Records() {
 		if r.Kind == policy.Sitemap {

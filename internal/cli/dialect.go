@@ -50,14 +50,15 @@ type reading struct {
 // ask answers for one URL, as each of the dialects in their order.
 func (k *asker) ask(ctx context.Context, url string) []answer {
 	o, target, err := splitURL(url)
-	if r := k.source.overrides.Find(o, time.Now()); err == nil && r != nil {
-		return []answer{k.overridden(url, r, target)}
+	now := time.Now()
+	if r := k.source.overrides.Find(o, now); err == nil && r != nil {
+		return []answer{k.overridden(url, r, target, now)}
 	}
 	var s *policy.Snapshot
 	if err == nil {
 		s, err = k.source.get(ctx, o)
 	}
-	first := answer{URL: url, asked: k.who.Main, fetched: k.source.fetches, snapshot: s, fault: err}
+	first := answer{URL: url, who: k.who, now: now, asked: k.who.Main, fetched: k.source.fetches, snapshot: s, fault: err}
 	if len(k.dialects) == 0 {
 		if err == nil {
 			first.outcome = outcomeOf(s)
@@ -80,8 +81,8 @@ func (k *asker) ask(ctx context.Context, url string) []answer {
 }
 
 // overridden answers as the operator has it, of which no robots.txt is asked.
-func (k *asker) overridden(url string, r *override.Record, target string) answer {
-	a := answer{URL: url, asked: k.who.Main, fetched: true, rules: r.Rules, decision: r.Decide(k.who, target)}
+func (k *asker) overridden(url string, r *override.Record, target string, now time.Time) answer {
+	a := answer{URL: url, who: k.who, now: now, asked: k.who.Main, fetched: true, rules: r.Rules, decision: r.Decide(k.who, target)}
 	if a.decision.Dialect == "" {
 		a.decider = a.decision.Token
 	}

@@ -210,6 +210,8 @@ func TestCheckJSONHasWhatOlderParsersTell(t *testing.T) {
 			`{"line":8,"kind":"crawl-delay","key":"Crawl-delay","value":"1.5","user_agents":["A","b"]},`+
 			`{"line":9,"kind":"unknown","key":"Foo","value":"bar","user_agents":["A","b"]},`+
 			`{"line":10,"kind":"crawl-delay","key":"Crawl-delay","value":"1","user_agents":["A","b"]}],"sitemaps":["https://a.example/s"],`+
+			`"pace":{"interval_seconds":1.5,"line":8,"record":"Crawl-delay: 1.5","unread":[`+
+			`{"line":7,"kind":"crawl-delay","value":"soon","error":"\"soon\" is no number of seconds, such as 10 or 0.5"}]},`+
 			`"robots":"https://a.example/robots.txt","source_url":"https://a.example/robots.txt","hops":["https://b.example/r"],`+
 			`"status":200,"response_code":200,"access":"successful","fetched":"2026-01-02T02:04:05Z","expires":"2026-01-03T02:04:05Z",`+
 			`"explained":"disallowed by \"Disallow: /%7ex\" (line 6) in the group of \"A\" (line 4)`+by+`"}`)

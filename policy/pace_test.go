@@ -336,6 +336,66 @@ func TestPaceAllocatesNothing(t *testing.T) {
 	}
 }
 
+// TestAPaceTakesSixteenOctets: of a group the longest interval is kept alone, and
+// a file without any of these records takes what it took.
+func TestAPaceTakesSixteenOctets(t *testing.T) {
+	size := func(record string, times int) int {
+		return policy.Compile([]byte(everyone+strings.Repeat(record+"\n", times)), policy.Options{}).Size()
+	}
+	for _, c := range []struct {
+		record, like string
+		times, want  int
+	}{
+		{"Crawl-delay: 5", "Unknown-key: 5", 1, 16},
+		{"Crawl-delay: 5", "Unknown-key: 5", 100, 16},
+		{"Crawl-delay: x", "Unknown-key: x", 1, 0},
+		{"Visit-time: 0600-0800", "Unknown-ke: 0600-0800", 3, 48},
+	} {
+		if got := size(c.record, c.times) - size(c.like, c.times); len(c.record) != len(c.like) || got != c.want {
+			t.Errorf("%d of %q take %d octets more than %q, want %d", c.times, c.record, got, c.like, c.want)
+		}
+	}
+}
+
+// TestThePaceOfRealFiles compares it with the naive reading, for whom each file
+// names and for everyone.
+func TestThePaceOfRealFiles(t *testing.T) {
+	needReal(t)
+	files, paced, closed := 0, 0, 0
+	eachRealFile(t, func(file *realFile) {
+		p := compileWhole(file.Robots)
+		files++
+		names := map[string]bool{"*": true}
+		for r := range p.Records() {
+			for _, value := range r.Group {
+				names[string(policy.RFC9309.Token([]byte(value)))] = true
+			}
+		}
+		for name := range names {
+			who := policy.Tokens{Main: []string{name}}
+			pace, want := p.Pace(who), naivePace(p, policy.RFC9309, who)
+			for _, now := range []time.Duration{0, 5 * time.Hour, 14*time.Hour + 30*time.Minute} {
+				d, line, key := pace.Interval(now)
+				wantD, wantLine, wantKey := want.interval(now)
+				wait, opening := pace.Opens(now)
+				wantWait, wantOpening := want.opens(now)
+				if d != wantD || line != wantLine || key != wantKey || wait != wantWait || opening != wantOpening {
+					t.Errorf("%.300q: %s at %v: %v by line %d (%s), opens in %v by line %d", file.Robots, name, now, d, line, key, wait, opening)
+				}
+				if wait > 0 {
+					closed++
+				}
+			}
+			if pace != (policy.Pace{}) {
+				paced++
+			}
+		}
+	})
+	if paced < 500 || closed < 5 {
+		t.Errorf("of %d files %d have a pace, %d are closed at some time: too few to have tried anything", files, paced, closed)
+	}
+}
+
 // hostilePace are files that make a client's pace as slow as can be, in 500 KiB.
 var hostilePace = map[string]string{
 	"delays":  everyone + strings.Repeat("Crawl-delay:1\n", 36_000),
@@ -346,7 +406,7 @@ var hostilePace = map[string]string{
 }
 
 func TestHostilePaceIsFoundInTime(t *testing.T) {
-	const most = 50 * time.Millisecond // many times what it takes; the square of n takes seconds
+	const most = 500 * time.Millisecond // many times what it takes; the square of n takes seconds
 	for name, body := range hostilePace {
 		p := policy.Compile([]byte(body), policy.Options{})
 		start := time.Now()

@@ -57,6 +57,10 @@
 // [Policy.Records] and [Policy.RecordsFor]. They decide nothing. [ParseCrawlDelay]
 // and its like read their values.
 //
+// What Crawl-delay, Request-rate and Visit-time ask of a client is [Policy.Pace].
+// Their values are read when the file is compiled; a file has sixteen octets for
+// each that counts, and those without are told at once.
+//
 // # How a verdict is found
 //
 // The groups of a token were merged when the file was compiled, so a token is

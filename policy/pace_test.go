@@ -196,6 +196,30 @@ func TestEveryNameMustBeOpen(t *testing.T) {
 	}
 }
 
+// A Visit-time of the whole day begins nothing, though it has a first minute.
+func TestWhatOpensIsWhatWasClosed(t *testing.T) {
+	const robots = "User-agent: one\nVisit-time: 0600-0600\nDisallow: /\nUser-agent: two\nVisit-time: 0600-0700\n"
+	wait, line := paceOf(robots, policy.Tokens{Main: []string{"one", "two"}}).Opens(5 * time.Hour)
+	if wait != time.Hour || line != 5 {
+		t.Errorf("opens in %v by line %d, want an hour by line 5", wait, line)
+	}
+}
+
+func TestItIsOpenInEveryMinuteOfItsHours(t *testing.T) {
+	for _, value := range []string{"0000-2359", "0103-0104", "0000-0103", "2200-0559", "0103-0102", "2359-0000", "0104-2336"} {
+		hours, err := policy.ParseVisitTime(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := paceOf(everyone+"Visit-time: "+value+"\n", policy.Tokens{})
+		for now := time.Duration(0); now < 24*time.Hour; now += time.Minute {
+			if wait, _ := p.Opens(now); (wait == 0) != hours.Contains(now) {
+				t.Errorf("%s at %v: opens in %v", value, now, wait)
+			}
+		}
+	}
+}
+
 // Of a client with more names than there is room for all groups of the file
 // count, which can only restrict.
 func TestTooManyNamesWithHoursAreHeldToAll(t *testing.T) {

@@ -16,8 +16,9 @@ type answer struct {
 	dialect policy.Dialect
 	who     policy.Tokens
 	now     time.Time
-	asked   []string // the agents asked for; none: any
-	decider string   // the one whose group decided; empty if no group was looked for
+	granted time.Duration // between two requests at most, see pace
+	asked   []string      // the agents asked for; none: any
+	decider string        // the one whose group decided; empty if no group was looked for
 
 	snapshot *policy.Snapshot // nil if there is none to be had
 	fetched  bool             // it was not given as a file
@@ -105,7 +106,7 @@ func (a answer) String() string {
 	if o := d.Override; o != nil && o.Reference != "" {
 		fmt.Fprintf(&b, "  record  %s\n", visible(o.Reference))
 	}
-	b.WriteString(paceOf(a.rules, a.who, a.now).lines())
+	b.WriteString(paceOf(a.rules, a.who, a.now, a.granted).lines())
 	fmt.Fprintf(&b, "  robots  %s\n", strings.Join(a.source(), ", "))
 	return b.String()
 }

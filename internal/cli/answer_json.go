@@ -106,7 +106,7 @@ func (data *answerData) source(a answer) {
 
 // contents lists the records that the file has for the agents.
 func (data *answerData) contents(a answer) {
-	data.Pace = paceOf(a.rules, a.who, a.now).data()
+	data.Pace = paceOf(a.rules, a.who, a.now, a.granted).data()
 	data.Records, data.Sitemaps = []recordData{}, []string{}
 	for r := range a.rules.Records() {
 		if r.Kind == policy.Sitemap {

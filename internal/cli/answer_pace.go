@@ -13,18 +13,19 @@ const mostRecords = 5
 
 // pace is what a robots.txt says of pace to who asks, at a time of day in UTC.
 type pace struct {
-	asked policy.Pace
-	at    time.Duration // since midnight
+	asked   policy.Pace
+	at      time.Duration // since midnight
+	granted time.Duration // the longest interval that the configuration grants; 0: any
 
 	visits []policy.Record // Visit-times that can be read
 	unread []policy.Record
 	faults []error // of unread
 }
 
-func paceOf(rules *policy.Policy, who policy.Tokens, now time.Time) pace {
+func paceOf(rules *policy.Policy, who policy.Tokens, now time.Time, granted time.Duration) pace {
 	now = now.UTC()
 	p := pace{
-		asked: rules.Pace(who),
+		granted: granted, asked: rules.Pace(who),
 		at: time.Duration(now.Hour())*time.Hour + time.Duration(now.Minute())*time.Minute +
 			time.Duration(now.Second())*time.Second + time.Duration(now.Nanosecond()),
 	}
@@ -42,7 +43,7 @@ func paceOf(rules *policy.Policy, who policy.Tokens, now time.Time) pace {
 func (p pace) lines() string {
 	var b strings.Builder
 	if interval, line, _ := p.asked.Interval(p.at); line > 0 {
-		fmt.Fprintf(&b, "  pace    %v between requests by %s (line %d)%s\n", interval, clipped(visible(p.asked.Text(line))), line, cutToADay(interval))
+		fmt.Fprintf(&b, "  pace    %v between requests by %s (line %d)%s\n", interval, clipped(visible(p.asked.Text(line))), line, p.cut(interval))
 	}
 	if len(p.visits) > 0 {
 		fmt.Fprintf(&b, "  visit   %s\n", p.visit())
@@ -57,12 +58,18 @@ func (p pace) lines() string {
 	return b.String()
 }
 
-// cutToADay says that an interval may not be what was written.
-func cutToADay(interval time.Duration) string {
-	if interval < policy.LongestInterval {
-		return ""
+// capped tells whether an interval is longer than what is granted.
+func (p pace) capped(interval time.Duration) bool { return p.granted > 0 && interval > p.granted }
+
+// cut says what becomes of an interval that is too long.
+func (p pace) cut(interval time.Duration) string {
+	switch {
+	case p.capped(interval):
+		return fmt.Sprintf(", cut to %v by pace.max_delay", p.granted)
+	case interval >= policy.LongestInterval:
+		return ", a day being the most that counts"
 	}
-	return ", a day being the most that counts"
+	return ""
 }
 
 // visit says whether the origin is open now, and by what.
@@ -95,8 +102,9 @@ type paceData struct {
 	Interval float64      `json:"interval_seconds"` // the least time between two requests now
 	Line     int          `json:"line,omitempty"`   // whose record that is; absent if none asks for an interval
 	Record   string       `json:"record,omitempty"`
-	Visit    *visitData   `json:"visit_time,omitempty"` // absent if there is none
-	Unread   []unreadData `json:"unread,omitempty"`     // records whose value cannot be read, and which decide nothing
+	Cut      float64      `json:"cut_to_seconds,omitempty"` // what pace.max_delay leaves of it; absent if that is all
+	Visit    *visitData   `json:"visit_time,omitempty"`     // absent if there is none
+	Unread   []unreadData `json:"unread,omitempty"`         // records whose value cannot be read, and which decide nothing
 }
 
 // visitData is when a client may come. Where it may now Opens and Line are absent.
@@ -120,6 +128,9 @@ func (p pace) data() *paceData {
 	}
 	interval, line, _ := p.asked.Interval(p.at)
 	data := &paceData{Interval: interval.Seconds(), Line: line, Record: p.asked.Text(line)}
+	if p.capped(interval) {
+		data.Cut = p.granted.Seconds()
+	}
 	if len(p.visits) > 0 {
 		wait, line := p.asked.Opens(p.at)
 		data.Visit = &visitData{wait == 0, wait.Seconds(), line}

@@ -13,7 +13,7 @@ import (
 func paceText(robots string, also ...string) (text, asJSON string) {
 	rules := policy.Compile([]byte(robots), policy.Options{})
 	nine := time.Date(2026, 1, 2, 10, 30, 0, 0, time.FixedZone("", 3600))
-	p := paceOf(rules, policy.Tokens{Main: []string{"ExampleBot"}, Also: also}, nine)
+	p := paceOf(rules, policy.Tokens{Main: []string{"ExampleBot"}, Also: also}, nine, time.Minute)
 	data, err := json.Marshal(p.data())
 	if err != nil {
 		return p.lines(), err.Error()
@@ -39,6 +39,15 @@ func TestThePaceIsShownAsItIsNow(t *testing.T) {
 			"open, with a rate of this hour", agent + "Visit-time: 0900-1000\nCrawl-delay: 1\nRequest-rate: 1/4 0900-1000\nRequest-rate: 1/8 1000-1100\n",
 			"  pace    4s between requests by Request-rate: 1/4 0900-1000 (line 4)\n  visit   open now by Visit-time: 0900-1000 (line 2)\n",
 			`{"interval_seconds":4,"line":4,"record":"Request-rate: 1/4 0900-1000","visit_time":{"open":true}}`,
+		},
+		{
+			"as long as is granted", agent + "Crawl-delay: 60\n",
+			"  pace    1m0s between requests by Crawl-delay: 60 (line 2)\n", `{"interval_seconds":60,"line":2,"record":"Crawl-delay: 60"}`,
+		},
+		{
+			"longer than is granted", agent + "Crawl-delay: 60.5\n",
+			"  pace    1m0.5s between requests by Crawl-delay: 60.5 (line 2), cut to 1m0s by pace.max_delay\n",
+			`{"interval_seconds":60.5,"line":2,"record":"Crawl-delay: 60.5","cut_to_seconds":60}`,
 		},
 		{
 			"no pause is one that was written", agent + "Crawl-delay: 0\n",

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -45,13 +46,13 @@ type checkCmd struct {
 func (c *checkCmd) Help() string {
 	return `The answer is what heed's proxy would do: the URL is tested as written and in the other forms that servers take it for (/./x, //x, /%2e/x); a form that met a rule is shown. Where the configuration has an override for the origin, that decides, its record is shown, and robots.txt is not fetched; --no-overrides leaves them out, and so do --robots and --dialect.
 
-What the robots.txt asks of the pace is shown where there is anything: the time between two requests by Crawl-delay or Request-rate, the longest of all groups that count; Visit-time and whether it is open now; and records whose value cannot be read, which decide nothing.
+What the robots.txt asks of the pace is shown where there is anything: the time between two requests by Crawl-delay or Request-rate, the longest of all groups that count, and what pace.max_delay leaves of it; Visit-time and whether it is open now; and records whose value cannot be read, which decide nothing.
 
 --dialect NAME answers as another parser or document reads the file: google, robotstxt (Ruby, Crystal), apetest and rerp (Python), koster-1996 (the draft of that year). Its reading alone is asked, without the other forms, and what it makes of the status of a fetched robots.txt counts: 403 disallows everything for rerp, and where it has no word on a status the answer is left to its user. rerp looks for names in the whole field that --user-agent gives. rfc9309 is the default without the caution of the configuration. --dialect all prints a table of all, and whether they agree.
 
 --sitemaps lists every Sitemap record of the robots.txt of each URL, or of --robots FILE, and marks those that are no whole http or https URL. No agent is needed.
 
---json gives for each URL: url, verdict, allowed, reason; agent (whose group decided), group, group_line, group_names; rule, line, pattern, path, form; dialect, decided_by (another that a cautious proxy heeds), outcome (follow-rules, allow-all, disallow-all, defer or leave-open), lifetime_seconds and lifetime_by_expires (how long the dialect uses a copy, and whether an Expires field comes before that); agents (asked for); crawl_delay in seconds and records (of the group that applies), sitemaps; pace (interval_seconds now, line and record that ask for it; visit_time with open, opens_in_seconds and line; unread, the records of pace whose value cannot be read, with line, kind, value and error; of all groups that count for the agents); robots, source_url, hops, response_code, access, fetched, expires; override (for, action, file, reason, reference, owner, expires); explained, error. The body is in heed lint --json.
+--json gives for each URL: url, verdict, allowed, reason; agent (whose group decided), group, group_line, group_names; rule, line, pattern, path, form; dialect, decided_by (another that a cautious proxy heeds), outcome (follow-rules, allow-all, disallow-all, defer or leave-open), lifetime_seconds and lifetime_by_expires (how long the dialect uses a copy, and whether an Expires field comes before that); agents (asked for); crawl_delay in seconds and records (of the group that applies), sitemaps; pace (interval_seconds now, line and record that ask for it, cut_to_seconds by pace.max_delay; visit_time with open, opens_in_seconds and line; unread, the records of pace whose value cannot be read, with line, kind, value and error; of all groups that count for the agents); robots, source_url, hops, response_code, access, fetched, expires; override (for, action, file, reason, reference, owner, expires); explained, error. The body is in heed lint --json.
 
 --jsonl reads lines {"robots_b64": …, "agents": […], "url": …} and writes a line {"allowed": true, "line": 3} for each, in their order: the groups of all agents are combined, line is 0 where no rule matched, and the URL is compared by RFC 9309 alone, or as the --dialect compares it. "agent" may stand for "agents" with one token; "agents_b64", "agent_b64" and "url_b64" take base64 of octets that are not UTF-8. A line that cannot be read is answered by {"error": …}.
 
@@ -153,6 +154,7 @@ type source struct {
 	get       func(ctx context.Context, o origin.Origin) (*policy.Snapshot, error)
 	fetches   bool
 	limit     int             // octets read of a file
+	granted   time.Duration   // the longest interval between requests that the configuration grants a site
 	overrides *override.Table // those that come before it; nil: none
 }
 
@@ -183,7 +185,7 @@ func (c *checkCmd) source(command *kong.Context, stdin io.Reader) (source, func(
 			}
 			return &s, nil
 		}
-		return source{get: get, fetches: true, limit: limit, overrides: overrides}, fetcher.Close, nil
+		return source{get: get, fetches: true, limit: limit, granted: time.Duration(cfg.Pace.MaxDelay), overrides: overrides}, fetcher.Close, nil
 	}
 	body, err := readRobots(c.Robots, stdin, limit)
 	if err != nil {
@@ -192,7 +194,7 @@ func (c *checkCmd) source(command *kong.Context, stdin io.Reader) (source, func(
 	rules := policy.Compile(body, policy.Options{Limit: limit, Cautious: cfg.Policy.Cautious})
 	s := &policy.Snapshot{URL: c.Robots, Rules: rules, Size: len(body), Truncated: rules.Truncated(), Body: body, Cautious: cfg.Policy.Cautious}
 	get := func(context.Context, origin.Origin) (*policy.Snapshot, error) { return s, nil }
-	return source{get: get, limit: limit}, func() {}, nil
+	return source{get: get, limit: limit, granted: time.Duration(cfg.Pace.MaxDelay)}, func() {}, nil
 }
 
 // overrides returns the overrides that come before robots.txt.

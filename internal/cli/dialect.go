@@ -58,7 +58,7 @@ func (k *asker) ask(ctx context.Context, url string) []answer {
 	if err == nil {
 		s, err = k.source.get(ctx, o)
 	}
-	first := answer{URL: url, who: k.who, now: now, asked: k.who.Main, fetched: k.source.fetches, snapshot: s, fault: err}
+	first := answer{URL: url, who: k.who, now: now, granted: k.source.granted, asked: k.who.Main, fetched: k.source.fetches, snapshot: s, fault: err}
 	if len(k.dialects) == 0 {
 		if err == nil {
 			first.outcome = outcomeOf(s)
@@ -82,7 +82,7 @@ func (k *asker) ask(ctx context.Context, url string) []answer {
 
 // overridden answers as the operator has it, of which no robots.txt is asked.
 func (k *asker) overridden(url string, r *override.Record, target string, now time.Time) answer {
-	a := answer{URL: url, who: k.who, now: now, asked: k.who.Main, fetched: true, rules: r.Rules, decision: r.Decide(k.who, target)}
+	a := answer{URL: url, who: k.who, now: now, granted: k.source.granted, asked: k.who.Main, fetched: true, rules: r.Rules, decision: r.Decide(k.who, target)}
 	if a.decision.Dialect == "" {
 		a.decider = a.decision.Token
 	}

@@ -54,18 +54,9 @@ type askedPace struct {
 	opens    time.Duration // until visits are welcome; 0: they are
 }
 
-// askedOf asks the robots.txt that was decided by. Where none was, as for one
-// itself, that which is known.
+// askedOf asks the rules that were decided by.
 func (p *Proxy) askedOf(x *exchange) (asked askedPace) {
-	var rules *policy.Policy
-	if s := x.entry.Snapshot; s != nil {
-		rules = s.Rules
-	} else if x.entry.Decision.Override == nil {
-		if s, known := p.Policies.Remembered(x.origin, x.entry.Start); known {
-			rules = s.Rules
-		}
-	}
-	wanted := rules.Pace(x.entry.Tokens)
+	wanted := p.rulesOf(x).Pace(x.entry.Tokens)
 	if wanted == (policy.Pace{}) {
 		return asked
 	}
@@ -79,6 +70,23 @@ func (p *Proxy) askedOf(x *exchange) (asked askedPace) {
 		asked.opens, asked.line, asked.key = opens, line, policy.VisitTime
 	}
 	return asked
+}
+
+// rulesOf returns the rules that were decided by, the operator's own included.
+// For a robots.txt, which needs none, it is what is known; nil is that there are
+// none.
+func (p *Proxy) rulesOf(x *exchange) *policy.Policy {
+	switch {
+	case x.entry.Snapshot != nil:
+		return x.entry.Snapshot.Rules
+	case x.entry.Decision.Override != nil:
+		if r := p.Overrides.Find(x.origin, x.entry.Start); r != nil {
+			return r.Rules
+		}
+		return nil
+	}
+	s, _ := p.Policies.Remembered(x.origin, x.entry.Start)
+	return s.Rules
 }
 
 // askerOf is who shares turns with others.

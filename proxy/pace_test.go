@@ -295,3 +295,18 @@ func insecure(t *testing.T, w *wire) *wire {
 	}
 	return &wire{c, bufio.NewReader(c)}
 }
+
+// TestTheOperatorsOwnRulesSetThePace: and where there are none, nothing does.
+func TestTheOperatorsOwnRulesSetThePace(t *testing.T) {
+	for action, want := range map[policy.Action]int{policy.UseOperatorsRules: 429, policy.AllowOrigin: 200} {
+		at := new(witness)
+		origin := newOrigin(t, at.ServeHTTP)
+		r := start(t, pacedBy(t, pace.Config{}, time.Second), overriding(t, operator("127.0.0.1", action, delayed)))
+		if a := r.get(t, origin+"/"); a.StatusCode != 200 {
+			t.Fatalf("%s: %s", a.Status, a.body)
+		}
+		if a := r.get(t, origin+"/"); a.StatusCode != want {
+			t.Errorf("%v: %s, want %d: %s", action, a.Status, want, a.body)
+		}
+	}
+}

@@ -57,6 +57,12 @@ func Tokens(userAgents []string) policy.Tokens {
 	return read(userAgents)
 }
 
+// IsToken reports whether a text is a product token by which a client can go: not
+// a generic name.
+func IsToken(text string) bool {
+	return text != "" && len(text) <= maxName && cut(text) == text && !isNumber(text) && !generic(text)
+}
+
 // read is Tokens without the memory.
 func read(userAgents []string) policy.Tokens {
 	var c collector

@@ -39,7 +39,7 @@ var graph = map[string]row{
 	},
 
 	"internal/admin": {heed: []string{"internal/origin", "internal/store"}},
-	"internal/agent": {heed: []string{"policy"}},
+	"internal/agent": {heed: []string{"policy"}, modules: []string{"golang.org/x/crypto"}},
 	"internal/app": {
 		heed: []string{
 			"fetch", "policy", "proxy",
@@ -115,6 +115,7 @@ var doors = []door{
 	{"github.com/patrickmn/go-cache", "fetch", "go-cache is known to fetch alone: it is the memory tier"},
 	{"go.etcd.io/bbolt", "internal/store", "bbolt is known to internal/store alone: it is the tier in a file"},
 	{"github.com/goccy/go-yaml", "internal/config", "YAML is read by internal/config alone, which reads it strictly"},
+	{"golang.org/x/crypto", "internal/agent", "passwords are looked at by internal/agent alone"},
 	{"github.com/prometheus/client_golang", "internal/metrics", "every metric stands in internal/metrics; others are given functions to call"},
 	{"github.com/alecthomas/kong", "internal/cli", "the command line is internal/cli's alone"},
 	{"github.com/owenrumney/go-sarif", "internal/cli", "SARIF is a form in which heed lint prints; policy/lint knows no forms"},

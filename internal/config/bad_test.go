@@ -10,8 +10,8 @@ import (
 // the path of the file, DIR for its folder.
 var badFiles = []struct{ reason, file, fault string }{
 	// The form of the file.
-	{"a list where the keys belong", "- listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, pace, cache, policy, overrides, timeouts, limits, log`},
-	{"one word", "listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, pace, cache, policy, overrides, timeouts, limits, log`},
+	{"a list where the keys belong", "- listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, identity, robots, pace, cache, policy, overrides, timeouts, limits, log`},
+	{"one word", "listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, identity, robots, pace, cache, policy, overrides, timeouts, limits, log`},
 	{"a tab as indent", "robots:\n\ttimeout: 5s\n", `FILE:2: not YAML: found character '	' that cannot start any token; config.example.yaml shows the form`},
 	{"a quote that never ends", "contact: \"https://a.example\nlisten: x\n", `FILE:1: not YAML: could not find end character of double-quoted text; config.example.yaml shows the form`},
 	{"a bracket that never ends", "connect_ports: [80, 443\n", `FILE:1: not YAML: sequence end token ']' not found; config.example.yaml shows the form`},
@@ -21,7 +21,7 @@ var badFiles = []struct{ reason, file, fault string }{
 	{"a tag", "listen: !!str 127.0.0.1:1\n", `FILE:1: listen: anchors, aliases and tags are not read; write the value itself`},
 	{"a list as a key", "? [a]\n: b\n", `FILE:2: not YAML: found an invalid key for this map; config.example.yaml shows the form`},
 	{"octets that are no text", "\xff\xfe\x00l", `FILE: not UTF-8; save the file in that encoding`},
-	{"a number where a name belongs", "3128: listen\n", `FILE:1: 3128: no such key; the keys here are listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, robots, pace, cache, policy, overrides, timeouts, limits, log`},
+	{"a number where a name belongs", "3128: listen\n", `FILE:1: 3128: no such key; the keys here are listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, identity, robots, pace, cache, policy, overrides, timeouts, limits, log`},
 
 	// Keys.
 	{"a slip of the pen", "lisen: 127.0.0.1:3128\n", `FILE:1: lisen: no such key; did you mean "listen"?`},

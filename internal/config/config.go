@@ -42,6 +42,7 @@ type Config struct {
 	AllowAddress []netip.Prefix   `yaml:"allow_address"` // special address ranges that heed may connect to
 	Upstream     Upstream         `yaml:"upstream"`
 	Clients      Clients          `yaml:"clients"`
+	Identity     Identity         `yaml:"identity"`
 	Robots       Robots           `yaml:"robots"`
 	Pace         Pace             `yaml:"pace"`
 	Cache        Cache            `yaml:"cache"`
@@ -85,11 +86,6 @@ type Upstream struct {
 // Environment in place of the upstream proxy's URL takes it from HTTP_PROXY,
 // HTTPS_PROXY and NO_PROXY.
 const Environment = "environment"
-
-// Clients says who may use the proxy.
-type Clients struct {
-	Allow []netip.Prefix `yaml:"allow"` // addresses of clients; loopback is always allowed
-}
 
 // Robots is about fetching and keeping robots.txt.
 type Robots struct {
@@ -153,6 +149,7 @@ func Default() Config {
 		AdminListen:  "127.0.0.1:3129",
 		HTTPS:        HTTPS{Mode: Intercept},
 		ConnectPorts: []Ports{{80, 80}, {443, 443}, {1024, 65535}},
+		Identity:     Identity{Require: RequireAny},
 		Robots: Robots{
 			Timeout:     10 * second,
 			Limit:       500 << 10,

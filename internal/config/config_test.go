@@ -37,7 +37,24 @@ connect_ports: [443, 8000-8999]
 connect_to: [":80:127.0.0.1:8080"]
 allow_address: [127.0.0.0/8, "::1"]
 upstream: {proxy: "https://lab:p%40ss@proxy.example:3128", direct: [A.Example., "*.b.example", 10.0.0.0/8, "::1"]}
-clients: {allow: [10.0.0.0/8]}
+clients:
+  allow: [10.0.0.0/8]
+  named:
+    - name: news
+      password: $2y$05$abcdefghijklmnopqrstuuGbx1s1s8WYnVsvZ0KnS/9m3KkSFNwxS
+      addresses: [10.1.0.0/16, "::1"]
+      token: NewsBot
+      user_agent: NewsBot/1.0 (+https://a.example/bot)
+      from: bots@a.example
+      purpose: an archive
+        of headlines
+      project: P-17
+      contact: lab@a.example
+      destinations: [A.example., "*.Bücher.example"]
+      https: deny
+      hold: 60s
+    - {name: shop.2, addresses: [10.2.0.0/16]}
+identity: {require: named}
 robots:
   timeout: 5s
   limit: 1MiB
@@ -96,7 +113,20 @@ func fullConfig() Config {
 			{Network: netip.MustParsePrefix("10.0.0.0/8")},
 			{Network: netip.MustParsePrefix("::1/128")},
 		}},
-		Clients: Clients{Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}},
+		Clients: Clients{
+			Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
+			Named: []Client{
+				{
+					Name: "news", Password: "$2y$05$abcdefghijklmnopqrstuuGbx1s1s8WYnVsvZ0KnS/9m3KkSFNwxS",
+					Addresses: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("::1/128")},
+					Token:     "NewsBot", UserAgent: "NewsBot/1.0 (+https://a.example/bot)", From: "bots@a.example",
+					Purpose: "an archive of headlines", Project: "P-17", Contact: "lab@a.example",
+					Destinations: []HostPattern{"a.example", "*.xn--bcher-kva.example"}, HTTPS: Deny, Hold: 60 * second,
+				},
+				{Name: "shop.2", Addresses: []netip.Prefix{netip.MustParsePrefix("10.2.0.0/16")}},
+			},
+		},
+		Identity: Identity{Require: RequireNamed},
 		Robots: Robots{
 			Timeout: 5 * second, Limit: 1 << 20, FreshMin: 60 * second, FreshFor: 5400 * second, StaleFor: 0,
 			Refused: Disallowed, Wait: second / 2, Concurrency: 3, PerAddress: 2,
@@ -251,6 +281,9 @@ func TestPrintedConfigurationLoadsAgain(t *testing.T) {
 			t.Fatalf("%s: %v\n%s", name, err, &text)
 		}
 		want.Upstream.Proxy = strings.Replace(want.Upstream.Proxy, "lab:p%40ss", "REDACTED", 1)
+		if len(want.Clients.Named) > 0 {
+			want.Clients.Named[0].Password = "$2y$05$REDACTED............................................."
+		}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got\n%+v\nwant\n%+v", name, got, want)
 		}

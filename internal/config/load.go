@@ -58,6 +58,7 @@ func parse(name string, text []byte, settings []Setting) (Config, error) {
 		c.Cache.File = r.beside("cache.file", c.Cache.File)
 	}
 	c.Upstream.Roots = r.beside("upstream.roots", c.Upstream.Roots)
+	c.Clients.Htpasswd = r.beside("clients.htpasswd", c.Clients.Htpasswd)
 	r.besideOverrides()
 	// A value that could not be read still has its default, so a further check
 	// would speak of something nobody wrote.

@@ -8,10 +8,13 @@ import (
 	"regexp"
 
 	"github.com/goccy/go-yaml"
+
+	"heed/internal/agent"
 )
 
 // Print writes the configuration as YAML with every key. What it writes can be
-// loaded again, except that credentials in a URL are replaced by REDACTED.
+// loaded again, except that credentials in a URL are replaced by REDACTED, and
+// hashes of passwords by one that no password meets.
 func (c *Config) Print(w io.Writer) error {
 	shown := *c
 	redactAll(reflect.ValueOf(&shown).Elem())
@@ -28,6 +31,10 @@ func (c *Config) Print(w io.Writer) error {
 func redactAll(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
+		if h, ok := v.Interface().(Hash); ok {
+			v.SetString(agent.Hash(h).Redacted())
+			return
+		}
 		v.SetString(redact(v.String()))
 	case reflect.Struct:
 		for field, value := range v.Fields() {

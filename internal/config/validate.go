@@ -43,7 +43,7 @@ func (r *reader) listeners() {
 	switch {
 	case err != nil:
 		r.blame("listen", c.Listen, fault("is not HOST:PORT; write for example 127.0.0.1:3128"))
-	case !loopback(host) && len(c.Clients.Allow) == 0:
+	case !loopback(host) && len(c.Clients.Allow) == 0 && !c.Clients.names():
 		r.blame("listen", c.Listen, fault("can be reached from other machines, so anyone could use this proxy; name the clients in clients.allow, or listen on 127.0.0.1:"+port))
 	}
 	if c.AdminListen == Off {
@@ -152,14 +152,6 @@ func (r *reader) roots() {
 	}
 	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
 		r.blame("upstream.roots", path, fault("has no certificate in PEM form; name a file with -----BEGIN CERTIFICATE----- in it"))
-	}
-}
-
-func (r *reader) clients() {
-	for i, p := range r.config.Clients.Allow {
-		if p.Bits() == 0 {
-			r.blame(fmt.Sprintf("clients.allow[%d]", i), p.String(), fault("lets every machine use this proxy; name your own networks, for example 10.0.0.0/8"))
-		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/elazarl/goproxy"
 
+	"heed/internal/agent"
 	"heed/internal/audit"
 	"heed/internal/origin"
 	"heed/internal/serving"
@@ -45,6 +46,8 @@ type tunnel struct {
 	origin origin.Origin
 	client netip.Addr
 	mode   Mode
+	named  *agent.Client // nil: nobody whom the configuration names
+	barred bool          // whatever is asked inside is denied
 
 	// Of the client's TLS, whose goroutine alone touches these.
 	seen   bool      // a certificate was sent
@@ -65,7 +68,8 @@ func (p *Proxy) connect(x *exchange) (*goproxy.ConnectAction, string) {
 		resp := p.deny(x)
 		return takeOver(func() { p.reject(x.w.conn, resp) }), ""
 	}
-	t := &tunnel{origin: x.origin, client: x.entry.Client.Addr().Unmap(), mode: mode}
+	t := &tunnel{origin: x.origin, client: x.entry.Client.Addr().Unmap(), mode: mode, named: x.client}
+	t.barred = p.mustBeNamed(x) != nil || x.mayAsk(x.origin) != nil
 	return takeOver(func() { p.accept(x, t) }), ""
 }
 
@@ -84,10 +88,15 @@ func (p *Proxy) admit(x *exchange) (Mode, error) {
 	if err := p.identify(x); err != nil {
 		return Deny, err
 	}
+	if x.origin.Host != Host && p.Clients.HavePasswords() { // inside nobody can be asked for them
+		if err := p.mustBeNamed(x); err != nil {
+			return Deny, err
+		}
+	}
 	if !p.ConnectPort(x.origin.Port) {
 		return Deny, &problem{kind: kindPortRefused, cause: fmt.Errorf("port %s is not among those that may be tunnelled to (connect_ports)", x.origin.Port)}
 	}
-	mode, reason := p.Mode(x.origin)
+	mode, reason := p.Mode(x.origin, x.client)
 	if x.origin.Scheme == "http" || mode == Intercept || x.origin.Host == Host {
 		x.entry.Decision.Allowed = true // to be looked inside; each request is decided
 		return mode, nil
@@ -98,6 +107,9 @@ func (p *Proxy) admit(x *exchange) (Mode, error) {
 			cause += ": " + reason
 		}
 		return Deny, &problem{kind: kindTLSDenied, cause: errors.New(cause)}
+	}
+	if err := p.permit(x); err != nil {
+		return Deny, err
 	}
 	if err := p.decideTarget(x, "/"); err != nil || !x.entry.Decision.Allowed {
 		return mode, err

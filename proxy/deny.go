@@ -136,6 +136,7 @@ var (
 	noSniff   = []string{"nosniff"}
 	variedBy  = []string{"Accept, User-Agent"}
 	confined  = []string{pagePolicy}
+	challenge = []string{`Basic realm="heed", charset="UTF-8"`} // RFC 7617 §2
 )
 
 // answer builds the response for a problem, in the form the client wants.
@@ -165,6 +166,9 @@ func (p *Proxy) answer(x *exchange, pr *problem) *http.Response {
 	}
 	if field := robotsDecision(e, x.entry); field != "" {
 		h["Robots-Decision"] = one(field)
+	}
+	if pr.kind == kindCredentials {
+		h["Proxy-Authenticate"] = challenge
 	}
 	if pr.retry > 0 {
 		h["Retry-After"] = one(e.made.number(pr.retrySeconds()))

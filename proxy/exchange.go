@@ -12,6 +12,7 @@ import (
 
 	"github.com/rs/xid"
 
+	"heed/internal/agent"
 	"heed/internal/audit"
 	"heed/internal/origin"
 	"heed/internal/pace"
@@ -27,7 +28,8 @@ var errNotOurPath = errors.New("heed: a request took a path that is not heed's; 
 type exchange struct {
 	in     *http.Request // its context knows the exchange, its URL is absolute
 	w      responseWriter
-	tunnel *tunnel // the CONNECT that the request came in through; nil on the proxy's own port
+	tunnel *tunnel       // the CONNECT that the request came in through; nil on the proxy's own port
+	client *agent.Client // nil: nobody whom the configuration names; inside a tunnel that of the CONNECT
 	origin origin.Origin
 	target string // path and query as received; "/" when there was none
 	body   countedBody
@@ -140,6 +142,8 @@ func (p *Proxy) newExchange(c *clientConn, w http.ResponseWriter, r *http.Reques
 	x.body = countedBody{ReadCloser: r.Body, w: &x.w}
 	if c.tunnel == nil {
 		x.w.raw = &p.raw
+	} else {
+		x.isOf(c.tunnel.named)
 	}
 	if own, ok := w.(*serving.Response); ok {
 		x.w.own, x.in = own, r

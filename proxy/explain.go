@@ -45,6 +45,7 @@ type explanation struct {
 
 	Override *overrideTold `json:"override,omitempty"` // nil where the operator did not decide
 	Pace     *paceTold     `json:"pace,omitempty"`     // nil where it had not to wait
+	Client   *clientTold   `json:"client,omitempty"`   // nil where the configuration does not name it
 
 	made texts // those above that were put together
 }
@@ -78,6 +79,7 @@ func (p *Proxy) explainTo(out *explanation, e *audit.Entry, pr *problem) {
 	if e.Origin != "" && e.Channel == audit.Connect {
 		out.URL = e.Origin
 	}
+	out.Client = tellClient(e.Identity)
 	out.addDecision(e)
 	if pr != nil && pr.kind == kindPaced {
 		out.Decision = "paced"
@@ -98,6 +100,34 @@ func (p *Proxy) explainTo(out *explanation, e *audit.Entry, pr *problem) {
 		out.Title, out.Status = "Page of heed's own", http.StatusOK
 		out.Detail = "Heed answered this itself, so that no robots.txt was asked."
 	}
+}
+
+// clientTold is a client as it is told. The texts are the operator's.
+type clientTold struct {
+	Name    string `json:"name"`
+	Purpose string `json:"purpose,omitempty"`
+	Project string `json:"project,omitempty"`
+	Contact string `json:"contact,omitempty"`
+}
+
+func tellClient(i *audit.Identity) *clientTold {
+	if i == nil {
+		return nil
+	}
+	return &clientTold{shown(i.Name), shown(i.Purpose), shown(i.Project), shown(i.Contact)}
+}
+
+// appendFacts appends the lines of a page.
+func (c *clientTold) appendFacts(all []Fact) []Fact {
+	if c == nil {
+		return all
+	}
+	return append(all,
+		Fact{"Client", c.Name, inCode},
+		Fact{"Purpose", c.Purpose, ""},
+		Fact{"Project", c.Project, ""},
+		Fact{"Contact", c.Contact, ""},
+	)
 }
 
 // addDecision tells what robots.txt said, when it was asked.
@@ -158,6 +188,9 @@ var remedies = map[*kind]string{
 	kindUnreachable:   "Try again later: heed asks for the robots.txt again by itself after a pause.",
 	kindRobotsPending: "Try again in a few seconds: the fetch goes on.",
 	kindClientRefused: "The operator of this proxy can add the address to clients.allow.",
+	kindCredentials:   "Give your client the URL of this proxy with the name and the password that its operator gave you: http://NAME:PASSWORD@HOST:PORT, where what is neither letter nor digit is percent-encoded.",
+	kindIdentity:      "Send a User-Agent with a name of your own and a way to reach you, such as ExampleBot/1.0 (+https://example.com/bot). Or the operator of this proxy can set one for this client with token and user_agent in clients.named.",
+	kindDestination:   "Leave the host out. Or the operator of this proxy can add it to the destinations of this client in clients.named.",
 	kindPortRefused:   "The operator of this proxy can add the port to connect_ports.",
 	kindTLSDenied:     "The operator of this proxy can change https.mode, or add an exception for this host.",
 	kindAddress:       "The operator of this proxy can open the range with allow_address.",

@@ -24,6 +24,9 @@ func (a *Account) Take(r *http.Request, o origin.Origin, target string) {
 	if err := a.p.identify(x); err != nil {
 		panic(err)
 	}
+	if err := a.p.permit(x); err != nil {
+		panic(err)
+	}
 	if err := a.p.decide(x); err != nil {
 		panic(err)
 	}

@@ -87,6 +87,7 @@ func (p *Proxy) outgoing(x *exchange) *http.Request {
 	case x.wants.trailers:
 		h["Te"] = []string{"trailers"}
 	}
+	x.present(h)
 	if len(h["User-Agent"]) == 0 {
 		h["User-Agent"] = noAgent
 	}
@@ -104,6 +105,20 @@ func (p *Proxy) outgoing(x *exchange) *http.Request {
 		x.trip.Sending = x.turn.Sent
 	}
 	return out
+}
+
+// present says who asks as the configuration has it, in place of what the client
+// says. That comes after endToEnd: whatever Connection names, this goes on.
+func (x *exchange) present(h http.Header) {
+	if x.client == nil {
+		return
+	}
+	if ua := x.client.UserAgent; ua != "" {
+		h["User-Agent"] = []string{ua}
+	}
+	if from := x.client.From; from != "" {
+		h["From"] = []string{from}
+	}
 }
 
 // noAgent keeps net/http from putting its own name in place of a missing one.

@@ -16,6 +16,7 @@ import (
 	"github.com/elazarl/goproxy"
 	"github.com/rs/zerolog"
 
+	"heed/internal/agent"
 	"heed/internal/audit"
 	"heed/internal/origin"
 	"heed/policy"
@@ -107,9 +108,12 @@ func TestPanicsElsewhere(t *testing.T) {
 		set func(*Config)
 	}{
 		{"AllowClient", func(c *Config) { c.AllowClient = func(netip.Addr) bool { panic("a defect") } }},
-		{"Mode", func(c *Config) { c.Mode = func(origin.Origin) (Mode, string) { panic("a defect") } }},
+		{"Mode", func(c *Config) { c.Mode = func(origin.Origin, *agent.Client) (Mode, string) { panic("a defect") } }},
 		{"ConnectPort", func(c *Config) { c.ConnectPort = func(string) bool { panic("a defect") } }},
-		{"nothing at all", func(c *Config) { c.Policies = nil; c.Mode = func(origin.Origin) (Mode, string) { return Tunnel, "" } }},
+		{"nothing at all", func(c *Config) {
+			c.Policies = nil
+			c.Mode = func(origin.Origin, *agent.Client) (Mode, string) { return Tunnel, "" }
+		}},
 	} {
 		r := start(t, tt.set)
 		a := r.send(t, "CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n\r\n")

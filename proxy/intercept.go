@@ -45,7 +45,7 @@ func (p *Proxy) leaf(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		return nil, errNotOurPath
 	}
 	t, name := c.tunnel, hello.ServerName
-	if t.checkServerName(name) == nil && t.origin.Host != Host {
+	if t.checkServerName(name) == nil && t.origin.Host != Host && !t.barred {
 		p.robotsAhead(t.origin)
 	}
 	if name == "" {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"heed/internal/agent"
 	"heed/internal/origin"
 )
 
@@ -102,7 +103,7 @@ func askOver(t *testing.T, c *tls.Conn, origin string) string {
 func TestAPinnedClientHasItsException(t *testing.T) {
 	pinned := newTLSOrigin(t, true, sayProto)
 	r := start(t, func(c *Config) {
-		c.Mode = func(o origin.Origin) (Mode, string) {
+		c.Mode = func(o origin.Origin, _ *agent.Client) (Mode, string) {
 			if o.Addr() == hostOf(pinned) {
 				return Tunnel, "it pins"
 			}

@@ -20,6 +20,9 @@ func (p *Proxy) malformed(conn net.Conn, f *serving.Fault) []byte {
 	r := requestOf(f.Section)
 	r.RemoteAddr = c.RemoteAddr().String()
 	x := &exchange{tunnel: c.tunnel, in: r.WithContext(context.Background()), entry: newEntry(c, r)}
+	if c.tunnel != nil {
+		x.isOf(c.tunnel.named)
+	}
 	x.err = p.problemOfHead(f)
 	defer p.record(x)
 	resp := p.deny(x)

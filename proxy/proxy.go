@@ -14,6 +14,7 @@ import (
 	"github.com/rs/xid"
 	"github.com/rs/zerolog"
 
+	"heed/internal/agent"
 	"heed/internal/audit"
 	"heed/internal/origin"
 	"heed/internal/override"
@@ -60,13 +61,15 @@ type Config struct {
 	Dial      Dialer
 	Authority Authority
 
-	Pacer       *pace.Pacer                          // says when a request may go out; nil: at any time
-	Hold        func(policy.Tokens) time.Duration    // for how long a request may wait for that; nil: 3 s
-	Overrides   *override.Table                      // where the operator decides in place of robots.txt; nil: nowhere
-	Mode        func(o origin.Origin) (Mode, string) // what is done at CONNECT, and why if it is an exception; nil: Intercept
-	ConnectPort func(port string) bool               // ports that CONNECT may name; nil: any
-	AllowClient func(netip.Addr) bool                // who may use the proxy; nil: loopback alone
-	Roots       *x509.CertPool                       // what origins' certificates are verified with; nil: the system's
+	Pacer       *pace.Pacer                                           // says when a request may go out; nil: at any time
+	Hold        func(policy.Tokens) time.Duration                     // for how long a request may wait for that; nil: 3 s
+	Overrides   *override.Table                                       // where the operator decides in place of robots.txt; nil: nowhere
+	Mode        func(o origin.Origin, c *agent.Client) (Mode, string) // what is done at CONNECT, and why if it is an exception; nil: Intercept
+	ConnectPort func(port string) bool                                // ports that CONNECT may name; nil: any
+	AllowClient func(netip.Addr) bool                                 // who may use the proxy besides Clients; nil: loopback alone
+	Clients     *agent.Clients                                        // those that have a name; nil: nobody has
+	Require     Requirement                                           // who a client must be; 0: AnyClient
+	Roots       *x509.CertPool                                        // what origins' certificates are verified with; nil: the system's
 
 	// Transport returns the way that requests go, with the limits of base. It
 	// knows of roundtrip.Exchange. Nil: origins are asked directly, over Dial.
@@ -136,7 +139,7 @@ func New(c Config) *Proxy {
 
 func withDefaults(c Config) Config {
 	if c.Mode == nil {
-		c.Mode = func(origin.Origin) (Mode, string) { return Intercept, "" }
+		c.Mode = func(origin.Origin, *agent.Client) (Mode, string) { return Intercept, "" }
 	}
 	if c.ConnectPort == nil {
 		c.ConnectPort = func(string) bool { return true }
@@ -212,6 +215,9 @@ func (p *Proxy) serve(x *exchange) *http.Response {
 	}
 	if x.err == nil && x.origin.Host == Host {
 		return p.status(x)
+	}
+	if x.err == nil {
+		x.err = p.permit(x)
 	}
 	if x.err == nil {
 		x.err = p.decide(x)

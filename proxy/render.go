@@ -76,15 +76,16 @@ const (
 func (e *explanation) Facts() []Fact { return e.appendFacts(nil) }
 
 // mostFacts is how many there are.
-const mostFacts = 17
+const mostFacts = 21
 
 func (e *explanation) appendFacts(all []Fact) []Fact {
 	var line string
 	if e.Line > 0 {
 		line = e.made.join(e.Rule, " (line ", e.made.number(e.Line), ")")
 	}
+	all = append(all, Fact{"URL", e.URL, ""})
+	all = e.Client.appendFacts(all)
 	all = append(all,
-		Fact{"URL", e.URL, ""},
 		Fact{"Agent", e.Agent, inCode},
 		Fact{"Group", e.Group, inCode},
 		Fact{"Rule", line, inCode},

@@ -22,6 +22,7 @@ import (
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 
+	"heed/internal/agent"
 	"heed/internal/audit"
 	"heed/internal/ca"
 	"heed/internal/dial"
@@ -239,7 +240,7 @@ func originRoots() *x509.CertPool {
 
 // modeIs sets what is done with TLS inside a CONNECT.
 func modeIs(m Mode) func(*Config) {
-	return func(c *Config) { c.Mode = func(origin.Origin) (Mode, string) { return m, "" } }
+	return func(c *Config) { c.Mode = func(origin.Origin, *agent.Client) (Mode, string) { return m, "" } }
 }
 
 // script is an origin that reads the header of a request and then does what

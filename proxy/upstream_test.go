@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"heed/internal/agent"
 	"heed/internal/dial"
 	"heed/internal/origin"
 )
@@ -66,7 +67,7 @@ func over(t *testing.T, at *url.URL, via string) func(*Config) {
 }
 
 func tunnelling(c *Config) {
-	c.Mode = func(origin.Origin) (Mode, string) { return Tunnel, "" }
+	c.Mode = func(origin.Origin, *agent.Client) (Mode, string) { return Tunnel, "" }
 }
 
 // TestUnreadTunnelsAndWebSocketsGoThroughTheUpstreamProxyByCONNECT: octet for

@@ -60,7 +60,7 @@ func Tokens(userAgents []string) policy.Tokens {
 // IsToken reports whether a text is a product token by which a client can go: not
 // a generic name.
 func IsToken(text string) bool {
-	return text != "" && len(text) <= maxName && cut(text) == text && !isNumber(text) && !generic(text)
+	return text != "" && len(text) <= maxName && cut(text) == text && !generic(text)
 }
 
 // read is Tokens without the memory.

@@ -20,6 +20,7 @@ import (
 
 	"heed/fetch"
 	"heed/internal/admin"
+	"heed/internal/agent"
 	"heed/internal/audit"
 	"heed/internal/ca"
 	"heed/internal/config"
@@ -47,6 +48,7 @@ type App struct {
 	ca        *ca.CA
 	overrides *override.Table // nil: none
 	pacer     *pace.Pacer
+	clients   *agent.Clients // nil: none has a name
 	proxy     *proxy.Proxy
 	fetcher   *fetch.Fetcher
 	store     *store.File // nil: none
@@ -85,7 +87,11 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{log: o.Log, ca: authority, overrides: overrides, ready: new(admin.Readiness), shutdown: time.Duration(c.Timeouts.Shutdown)}
+	clients, err := NewClients(c.Clients)
+	if err != nil {
+		return nil, err
+	}
+	a := &App{log: o.Log, ca: authority, overrides: overrides, clients: clients, ready: new(admin.Readiness), shutdown: time.Duration(c.Timeouts.Shutdown)}
 	if err := a.listen(ctx, c, dialer); err != nil {
 		return nil, err
 	}
@@ -98,6 +104,9 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 		return nil, err
 	}
 	sayUpstream(o.Log, c.Upstream, dialer.Proxy())
+	for _, text := range c.Clients.Warnings() {
+		o.Log.Warn().Str("hint", text).Msg("the configuration of clients is odd")
+	}
 	recent := new(audit.Recent)
 	m := metrics.New(o.Version, metrics.Gauges{
 		Tunnels:       func() int { return a.proxy.Tunnels() },

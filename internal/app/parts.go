@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
 	"slices"
@@ -17,7 +16,6 @@ import (
 	"heed/internal/ca"
 	"heed/internal/config"
 	"heed/internal/dial"
-	"heed/internal/origin"
 	"heed/proxy"
 )
 
@@ -171,6 +169,8 @@ func proxyConfig(c config.Config, version, via string, a *App, d *dial.Dialer, r
 		Via:         via,
 		Authority:   proxy.Authority{PEM: a.ca.PEM(), DER: a.ca.DER(), Fingerprint: a.ca.Fingerprint()},
 		Mode:        modeOf(c.HTTPS),
+		Clients:     a.clients,
+		Require:     requirementOf(c.Identity),
 		ConnectPort: portsOf(c.ConnectPorts),
 		AllowClient: clientsOf(c.Clients),
 		Roots:       roots,
@@ -189,39 +189,9 @@ func proxyConfig(c config.Config, version, via string, a *App, d *dial.Dialer, r
 	}
 }
 
-var modes = map[string]proxy.Mode{
-	config.Intercept: proxy.Intercept,
-	config.Tunnel:    proxy.Tunnel,
-	config.Deny:      proxy.Deny,
-}
-
-// modeOf looks exceptions up in order; a mode that is not known denies.
-func modeOf(c config.HTTPS) func(origin.Origin) (proxy.Mode, string) {
-	mode := func(name string) proxy.Mode {
-		if m, known := modes[name]; known {
-			return m
-		}
-		return proxy.Deny
-	}
-	return func(o origin.Origin) (proxy.Mode, string) {
-		for _, e := range c.Exceptions {
-			if e.Host.Matches(o.Host) {
-				return mode(e.Mode), e.Reason
-			}
-		}
-		return mode(c.Mode), ""
-	}
-}
-
 func portsOf(allowed []config.Ports) func(string) bool {
 	return func(port string) bool {
 		n, err := strconv.ParseUint(port, 10, 16)
 		return err == nil && slices.ContainsFunc(allowed, func(r config.Ports) bool { return r.Contains(uint16(n)) })
-	}
-}
-
-func clientsOf(c config.Clients) func(netip.Addr) bool {
-	return func(a netip.Addr) bool {
-		return a.IsLoopback() || slices.ContainsFunc(c.Allow, func(p netip.Prefix) bool { return p.Contains(a) })
 	}
 }

@@ -47,7 +47,7 @@ func TestModeOfTheFirstExceptionThatMatchesCounts(t *testing.T) {
 		{"notbank.example", proxy.Intercept, "below means behind a dot"},
 		{"odd.example", proxy.Deny, "a mode nobody knows denies"},
 	} {
-		got, _ := mode(origin.Origin{Scheme: "https", Host: row.host, Port: "443"})
+		got, _ := mode(origin.Origin{Scheme: "https", Host: row.host, Port: "443"}, nil)
 		if got != row.want {
 			t.Errorf("%s: %v, want %v: %s", row.host, got, row.want, row.why)
 		}

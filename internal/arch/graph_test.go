@@ -43,7 +43,7 @@ var graph = map[string]row{
 	"internal/app": {
 		heed: []string{
 			"fetch", "policy", "proxy",
-			"internal/admin", "internal/audit", "internal/ca", "internal/config",
+			"internal/admin", "internal/agent", "internal/audit", "internal/ca", "internal/config",
 			"internal/dial", "internal/logfile", "internal/metrics", "internal/origin", "internal/override", "internal/pace", "internal/store",
 		},
 		modules: []string{"github.com/rs/zerolog", "golang.org/x/sync"},

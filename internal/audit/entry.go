@@ -76,6 +76,8 @@ type Entry struct {
 	Target  string // path and query as received; host:port for CONNECT
 	Tokens  policy.Tokens
 
+	Identity *Identity // who asks, where the configuration has a name for it; nil where it has none
+
 	Verdict  Verdict
 	Decision policy.Decision
 	Snapshot *policy.Snapshot // what Decision was made from; nil when robots.txt was not consulted, as where there is an override
@@ -100,6 +102,13 @@ type Pace struct {
 	Cause    string        // one of a bounded set: "crawl-delay", "retry-after", …; "" for none
 	Interval time.Duration // between two requests; 0 where it is about another thing
 	Line     int           // of robots.txt; 0 where it is not the site that asks
+}
+
+// Identity is a client that the configuration names, in its words. It does not
+// change.
+type Identity struct {
+	Name                      string // never empty
+	Purpose, Project, Contact string // each may be empty
 }
 
 // Clone returns a copy that stays what it is. It shares the rules, and the texts

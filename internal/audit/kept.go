@@ -47,7 +47,11 @@ func (k *kept) keep(e *Entry) {
 	k.channel, k.verdict, k.status, k.start = e.Channel, e.Verdict, e.Status, nanos(e.Start)
 	k.decision.Keep(&e.Decision, keepText)
 	k.texts, k.pace, k.waited = k.texts[:0], e.Pace, e.PaceWait
-	for _, text := range [...]string{e.ID, e.Proto, e.Method, e.Origin, e.Target, e.Reason, e.Err} {
+	who := e.Identity
+	if who == nil {
+		who = &nobody
+	}
+	for _, text := range [...]string{e.ID, e.Proto, e.Method, e.Origin, e.Target, e.Reason, e.Err, who.Name, who.Purpose, who.Project, who.Contact} {
 		k.put(text)
 	}
 	k.putAll(e.Tokens.Main)
@@ -71,7 +75,10 @@ func (k *kept) keepSnapshot(s *policy.Snapshot) {
 	k.put(s.Charset)
 }
 
-var noSnapshot policy.Snapshot
+var (
+	noSnapshot policy.Snapshot
+	nobody     Identity
+)
 
 // put appends a text, or as much of it as is kept.
 func (k *kept) put(text string) {
@@ -99,8 +106,12 @@ func (k *kept) is(id string) bool {
 func (k *kept) restore() *Entry {
 	e := &Entry{Channel: k.channel, Verdict: k.verdict, Status: k.status, Start: moment(k.start), Decision: k.decision.Decision(), Pace: k.pace, PaceWait: k.waited}
 	all := reader{octets: k.texts, text: string(k.texts)}
-	for _, text := range [...]*string{&e.ID, &e.Proto, &e.Method, &e.Origin, &e.Target, &e.Reason, &e.Err} {
+	var who Identity
+	for _, text := range [...]*string{&e.ID, &e.Proto, &e.Method, &e.Origin, &e.Target, &e.Reason, &e.Err, &who.Name, &who.Purpose, &who.Project, &who.Contact} {
 		*text = all.next()
+	}
+	if who != nobody {
+		e.Identity = &who
 	}
 	e.Tokens = policy.Tokens{Main: all.list(), Also: all.list()}
 	s := policy.Snapshot{

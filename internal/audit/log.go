@@ -82,7 +82,18 @@ func appendEntry(dst members, e *Entry) members {
 		l = l.name(`,"interval_ms":`).millis(e.Pace.Interval)
 		l = l.name(`,"pace_line":`).number(int64(e.Pace.Line))
 	}
+	if e.Identity != nil {
+		l = l.identity(e.Identity)
+	}
 	return l.unlessEmpty(`,"cause":`, e.Err)
+}
+
+// identity appends who asked, by the name that the configuration has for it.
+func (l members) identity(i *Identity) members {
+	l = l.name(`,"client_name":`).text(i.Name)
+	l = l.unlessEmpty(`,"purpose":`, i.Purpose)
+	l = l.unlessEmpty(`,"project":`, i.Project)
+	return l.unlessEmpty(`,"client_contact":`, i.Contact)
 }
 
 // override appends on whose word it was decided. What may be empty is left out

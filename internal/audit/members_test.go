@@ -47,6 +47,12 @@ func zerologLine(e *Entry) string {
 	}
 	ev.Int("status", e.Status).Int64("bytes_in", e.BytesIn).Int64("bytes_out", e.BytesOut).
 		Dur("ms", e.Duration).Dur("robots_ms", e.RobotsWait).Dur("origin_ms", e.OriginWait)
+	if i := e.Identity; i != nil {
+		ev.Str("client_name", i.Name)
+		unlessEmpty("purpose", i.Purpose)
+		unlessEmpty("project", i.Project)
+		unlessEmpty("client_contact", i.Contact)
+	}
 	unlessEmpty("cause", e.Err)
 	ev.Msg("exchange")
 	return b.String()
@@ -67,11 +73,12 @@ func FuzzLogLineIsAsZerologWritesIt(f *testing.F) {
 		e.Status, e.BytesIn, e.BytesOut = int(status), number, -number
 		e.Duration, e.RobotsWait, e.OriginWait = time.Duration(number), time.Duration(uint32(number)), time.Duration(status)
 		e.Client = netip.AddrPortFrom(netip.IPv6Unspecified().WithZone(token), status)
+		e.Identity = &Identity{Name: token, Purpose: text, Project: target, Contact: text}
 		for range 2 {
 			if got, want := line(t, e), zerologLine(e); got != want {
 				t.Errorf("the line is\n%swant\n%s", got, want)
 			}
-			e.Client, e.Tokens, e.Snapshot = netip.AddrPort{}, policy.Tokens{}, nil
+			e.Client, e.Tokens, e.Snapshot, e.Identity = netip.AddrPort{}, policy.Tokens{}, nil, nil
 			e.Decision = policy.Decision{Override: &policy.Override{For: token, Action: policy.UseOperatorsRules, File: text, Reason: target, Reference: text, Owner: token, Expires: time.Unix(number>>20, 0)}}
 		}
 	})

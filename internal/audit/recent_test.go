@@ -89,14 +89,16 @@ func TestRecentReturnsWhatWasRecorded(t *testing.T) {
 		URL: "https://a.example/robots.txt", Access: policy.Unreachable, Status: 500, Err: "status 500", Cause: io.ErrUnexpectedEOF,
 		Fetched: stale.Start.Add(-3), Checked: stale.Start.Add(-2), StaleSince: stale.Start.Add(-1), RetryAfter: 7, Charset: "decoded",
 	}
-	for _, e := range []*Entry{long, stale, denied(), {ID: "2", Decision: policy.Decision{Allowed: true}, Err: "a cause"}, long} {
+	known := denied()
+	known.Identity = &Identity{Name: "news", Purpose: "an archive", Contact: "lab@a.example"}
+	for _, e := range []*Entry{long, known, stale, denied(), {ID: "2", Decision: policy.Decision{Allowed: true}, Err: "a cause"}, long} {
 		for range keepDenied {
 			r.Record(e)
 		}
 		for range 2 { // what was found is not part of the slot
 			got := r.Find(e.ID)
 			want := &Entry{
-				ID: e.ID, Start: e.Start, Client: e.Client, Channel: e.Channel, Proto: e.Proto, Method: e.Method,
+				ID: e.ID, Start: e.Start, Client: e.Client, Channel: e.Channel, Proto: e.Proto, Method: e.Method, Identity: e.Identity,
 				Origin: e.Origin, Target: e.Target[:min(len(e.Target), keepText)], Tokens: e.Tokens,
 				Verdict: e.Verdict, Decision: e.Decision.Clone(keepText), Reason: e.Reason, Err: e.Err, Status: e.Status,
 			}

@@ -228,8 +228,8 @@ func (r *reader) identity() {
 // names reports whether a client has a name at all.
 func (c *Clients) names() bool { return len(c.Named) > 0 || c.Htpasswd != "" }
 
-// warnings returns what is no fault but cannot have been meant.
-func (c *Clients) warnings() (all []string) {
+// Warnings returns what is no fault but cannot have been meant, a line each.
+func (c *Clients) Warnings() (all []string) {
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	if info, err := os.Stat(c.Htpasswd); c.Htpasswd != "" && err == nil && info.Mode().Perm()&0o006 != 0 && runtime.GOOS != "windows" {
 		add("clients.htpasswd: everybody on this machine can read or write %s (mode %#o), and so try passwords or set them; run chmod o-rwx %s", c.Htpasswd, info.Mode().Perm(), c.Htpasswd)

@@ -1,6 +1,7 @@
 // Package metrics declares every metric of heed, with its unit, and is the one
 // place that knows Prometheus. Labels have bounded values: never an origin, a
-// path, a client or a product token.
+// path, an address or a product token, and of clients the names alone that the
+// configuration has for them.
 package metrics
 
 import (
@@ -29,6 +30,7 @@ type Metrics struct {
 	sent       prometheus.Counter       // octets
 	overrides  *prometheus.CounterVec   // action
 	clientTLS  *prometheus.CounterVec   // reason
+	clients    *prometheus.CounterVec   // client, verdict
 
 	fetches       *prometheus.CounterVec // access
 	fetchRequests prometheus.Counter
@@ -64,6 +66,7 @@ func New(version string, g Gauges) *Metrics {
 		sent:          counter("exchange_sent_bytes_total", "Body octets sent to clients."),
 		overrides:     counters("overrides_used_total", "Exchanges that the operator's word decided in place of a robots.txt.", "action"),
 		clientTLS:     counters("client_tls_failures_total", "TLS with clients, inside a CONNECT, that came to nothing, by reason.", "reason"),
+		clients:       counters("client_requests_total", "Exchanges of clients that have a name in the configuration, by that name and what heed did.", "client", "verdict"),
 		fetches:       counters("robots_fetches_total", "Fetches of a robots.txt, by access result (RFC 9309 section 2.3.1).", "access"),
 		fetchRequests: counter("robots_fetch_requests_total", "Requests sent for a robots.txt, redirects and retries included."),
 		fetchDuration: histogram("robots_fetch_duration_seconds", "Time that a fetch of a robots.txt took."),
@@ -78,7 +81,7 @@ func New(version string, g Gauges) *Metrics {
 	})
 	build.Set(1)
 	m.registry.MustRegister(build,
-		m.exchanges, m.duration, m.robotsWait, m.received, m.sent, m.overrides, m.clientTLS,
+		m.exchanges, m.duration, m.robotsWait, m.received, m.sent, m.overrides, m.clientTLS, m.clients,
 		m.fetches, m.fetchRequests, m.fetchDuration, m.confirmed, m.ahead, m.joined, m.evicted,
 		gauge("tunnels_open", "Connections taken over by CONNECT or a WebSocket.", func() float64 { return float64(g.Tunnels()) }),
 		gauge("robots_origins", "Origins whose robots.txt is remembered.", func() float64 { return float64(g.RobotsOrigins()) }),
@@ -121,6 +124,9 @@ func (m *Metrics) Exchange(e *audit.Entry) {
 	}
 	if o := e.Decision.Override; o != nil {
 		m.overrides.WithLabelValues(o.Action.String()).Inc()
+	}
+	if e.Identity != nil {
+		m.clients.WithLabelValues(e.Identity.Name, e.Verdict.String()).Inc()
 	}
 	if e.BytesIn > 0 {
 		m.received.Add(float64(e.BytesIn))

@@ -165,7 +165,7 @@ func (r *reader) known(n *Client, key string, lines map[string]int) {
 	case filed && n.Password != "":
 		r.blame(key+".password", "", fmt.Errorf("line %d of clients.htpasswd has a password for %s too; keep one of them", line, n.Name))
 	case !filed && n.Password == "" && len(n.Addresses) == 0 && n.Name != "":
-		r.missing(key, "password and no addresses, nor is there a line for it in clients.htpasswd, so that nobody can be it; write password: HASH or addresses", "[10.1.0.0/16]")
+		r.blameElement(key, fmt.Errorf("has no password and no addresses, nor is there a line for it in clients.htpasswd, so that nobody can be it; write password: the hash that htpasswd -nB %s prints, or addresses: [10.1.0.0/16]", n.Name))
 	}
 }
 
@@ -200,7 +200,7 @@ func (r *reader) called(n *Client, key string) {
 	switch ua := n.UserAgent; {
 	case ua == "":
 	case len(ua) > longestUserAgent || !visible(ua):
-		r.blame(key+".user_agent", ua, fault(fmt.Sprintf("cannot stand in a field; write at most %d octets of visible ASCII, with single blanks between words", longestUserAgent)))
+		r.blame(key+".user_agent", ua, fault(fmt.Sprintf("cannot stand in a field; write at most %d octets of visible ASCII, with blanks between words alone", longestUserAgent)))
 	case len(agent.Tokens([]string{ua}).Main) == 0:
 		r.blame(key+".user_agent", ua, fault("names nobody: it has no product token but a browser's; write for example NewsBot/1.0 (+https://a.example/bot)"))
 	}
@@ -257,13 +257,13 @@ func (c *Clients) Warnings() (all []string) {
 	return all
 }
 
-// around returns the name of another client with the shortest of the ranges that
-// a range of the client i lies in, "" if there is none.
+// around returns the name of another client with the closest of the ranges that a
+// range of the client i lies in, "" if there is none.
 func (c *Clients) around(i int, p netip.Prefix) (name string) {
-	best := p.Bits()
+	best := 0
 	for j, other := range c.Named {
 		for _, o := range other.Addresses {
-			if j != i && o.Bits() < best && o.Contains(p.Addr()) {
+			if j != i && best < o.Bits() && o.Bits() < p.Bits() && o.Contains(p.Addr()) {
 				name, best = other.Name, o.Bits()
 			}
 		}

@@ -227,7 +227,11 @@ func (r *reader) oneOf(key, value string, words ...string) {
 
 // missing blames a list's element for a key that it must have.
 func (r *reader) missing(element, key, example string) {
-	err := fmt.Errorf("has no %s; write %s: %s", key, key, example)
+	r.blameElement(element, fmt.Errorf("has no %s; write %s: %s", key, key, example))
+}
+
+// blameElement blames a list's element as a whole.
+func (r *reader) blameElement(element string, err error) {
 	if source := r.sources[element]; source != "" {
 		r.faults = append(r.faults, fmt.Errorf("%s: %s: %w", source, element, err))
 		return

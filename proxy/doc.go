@@ -18,7 +18,8 @@
 // # Stages
 //
 //	target.go    which origin and which target; malformed ones end here (section.go: in HTTP/2)
-//	identify.go  who asks: address, product tokens
+//	identify.go  who asks: credentials, address, product tokens
+//	permit.go    whether it says who it is, and may ask for this host
 //	decide.go    what the origin's robots.txt says
 //	override.go  or the operator in its place
 //	forward.go   to the origin and back; fields.go, hops.go: what an intermediary removes and adds; upgrade.go: WebSockets

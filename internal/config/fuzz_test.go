@@ -21,6 +21,9 @@ func FuzzLoad(f *testing.F) {
 	for _, row := range badFiles {
 		f.Add([]byte(row.file))
 	}
+	for _, row := range badClients {
+		f.Add([]byte(row.file))
+	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c, err := parse("heed.yaml", text, nil)
 		if err != nil {

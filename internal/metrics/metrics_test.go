@@ -47,6 +47,7 @@ func TestExchangesAndFetchesAreCounted(t *testing.T) {
 	m.Exchange(&audit.Entry{Verdict: audit.Forwarded, Reason: "allowed", Channel: audit.Intercepted, BytesOut: 3})
 	m.Exchange(&audit.Entry{Reason: "override", Decision: policy.Decision{Override: &policy.Override{Action: policy.DisallowOrigin}}})
 	m.Exchange(&audit.Entry{Verdict: audit.Forwarded, Reason: "allowed", Decision: policy.Decision{Allowed: true, Override: &policy.Override{Action: policy.UseOperatorsRules}}})
+	m.Exchange(&audit.Entry{Reason: "disallowed", Identity: &audit.Identity{Name: "news"}})
 	o := m.Fetches()
 	o.Fetched(fetch.Event{Snapshot: &policy.Snapshot{Access: policy.Unavailable}, Requests: 3, Duration: time.Second})
 	o.Fetched(fetch.Event{Snapshot: &policy.Snapshot{Status: 304}, Requests: 1, Confirmed: true, Ahead: true})
@@ -57,7 +58,7 @@ func TestExchangesAndFetchesAreCounted(t *testing.T) {
 	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	page := w.Body.String()
 	for _, line := range []string{
-		`heed_exchanges_total{channel="plain",reason="disallowed",verdict="denied"} 1`,
+		`heed_exchanges_total{channel="plain",reason="disallowed",verdict="denied"} 2`,
 		`heed_exchanges_total{channel="intercepted",reason="allowed",verdict="forwarded"} 1`,
 		`heed_exchange_received_bytes_total 1`,
 		`heed_exchange_sent_bytes_total 23`,
@@ -69,6 +70,7 @@ func TestExchangesAndFetchesAreCounted(t *testing.T) {
 		`heed_robots_fetched_ahead_total 1`,
 		`heed_robots_fetch_joined_total 1`,
 		`heed_robots_evicted_total 7`,
+		`heed_client_requests_total{client="news",verdict="denied"} 1`,
 		`heed_overrides_used_total{action="disallow"} 1`,
 		`heed_overrides_used_total{action="file"} 1`,
 		`heed_overrides_configured 8`,

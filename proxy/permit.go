@@ -26,15 +26,11 @@ func (p *Proxy) permit(x *exchange) error {
 	if err := p.mustBeNamed(x); err != nil {
 		return err
 	}
-	if p.Require != AnyClient && nameless(x.entry.Tokens.Main) {
+	if p.Require != AnyClient && len(x.entry.Tokens.Main) == 0 {
 		return &problem{kind: kindIdentity, cause: errors.New("the User-Agent has no product token: it is missing, or a browser's, and clients have to say who they are here (identity.require)")}
 	}
 	return x.mayAsk(x.origin)
 }
-
-// nameless reports whether the main tokens are those of somebody who has not
-// said who it is.
-func nameless(main []string) bool { return len(main) == 0 || main[0] == "*" }
 
 // mustBeNamed denies a client without a name where it needs one. Many clients
 // send credentials only when they are asked to, so that is done wherever they

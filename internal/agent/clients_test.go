@@ -198,6 +198,38 @@ func TestAFloodFromOneAddressDoesNotKeepAnotherWaiting(t *testing.T) {
 	})
 }
 
+// TestWhoGivesUpLetsTheNextOneOn: the second of an address waits behind the first
+// no longer than that does.
+func TestWhoGivesUpLetsTheNextOneOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ts := newTurns()
+		ts.slots = make(chan struct{}, 1)
+		ts.slots <- struct{}{}
+		got := make(chan bool, 2)
+		for range 2 {
+			go func() {
+				leave, ok := ts.take(somewhere, patience)
+				if ok {
+					leave()
+				}
+				got <- ok
+			}()
+			synctest.Wait()
+			time.Sleep(time.Second)
+		}
+		if <-got {
+			t.Error("the first had a turn that was taken")
+		}
+		<-ts.slots
+		if !<-got {
+			t.Error("the second had no turn when there was one")
+		}
+		if len(ts.lines) != 0 {
+			t.Errorf("%d lines are left", len(ts.lines))
+		}
+	})
+}
+
 func TestWhoseTurnDoesNotComeIsToldSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, client := slow(t)
@@ -246,10 +278,10 @@ func TestANameThatIsUnknownIsHeldAgainstAHash(t *testing.T) {
 	if len(p.any) != 2 {
 		t.Fatalf("%d hashes", len(p.any))
 	}
-	if got := p.verify(digest{}, "nobody", []byte("s3cret:with a colon")); got != nil {
+	if got := p.verify("nobody", []byte("s3cret:with a colon")); got != nil {
 		t.Errorf("nobody is %s", got.Name)
 	}
-	if got := p.verify(digest{}, "nobody", []byte(strings.Repeat("ü", 36))); got != nil {
+	if got := p.verify("nobody", []byte(strings.Repeat("ü", 36))); got != nil {
 		t.Errorf("nobody is %s", got.Name)
 	}
 }

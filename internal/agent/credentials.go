@@ -203,7 +203,7 @@ func (p *passwords) settle(v *verification, d digest, name string, password []by
 		return
 	}
 	defer leave()
-	if client = p.verify(d, name, password); client != nil {
+	if client = p.verify(name, password); client != nil {
 		err = nil
 	} else {
 		err = ErrWrong
@@ -213,13 +213,13 @@ func (p *passwords) settle(v *verification, d digest, name string, password []by
 // verify looks at a password. One for a name that does not exist is held against
 // some client's hash, the same each time, so that by the time it takes nobody
 // learns which names there are.
-func (p *passwords) verify(d digest, name string, password []byte) *Client {
+func (p *passwords) verify(name string, password []byte) *Client {
 	s, known := p.secrets[name]
 	if !known {
 		named := p.digest([]byte(name), nil)
-		s.hash = p.any[binary.BigEndian.Uint64(named[:])%uint64(len(p.any))]
+		s = secret{hash: p.any[binary.BigEndian.Uint64(named[:])%uint64(len(p.any))]} // of nobody
 	}
-	if met := s.hash.meets(password); !met || !known {
+	if !s.hash.meets(password) {
 		return nil
 	}
 	return s.client

@@ -89,11 +89,16 @@ func (p *Proxy) rulesOf(x *exchange) *policy.Policy {
 	return s.Rules
 }
 
-// askerOf is who shares turns with others.
-func askerOf(x *exchange) pace.Asker {
-	by := pace.Asker{Addr: x.entry.Client.Addr()}
-	if x.tunnel != nil {
+// askerOf is who shares turns with others: a client that has a name is one,
+// wherever it asks from.
+func askerOf(x *exchange) (by pace.Asker) {
+	switch {
+	case x.client != nil:
+		by.Client = x.client.Name
+	case x.tunnel != nil:
 		by.Addr = x.tunnel.client
+	default:
+		by.Addr = x.entry.Client.Addr()
 	}
 	if len(x.entry.Tokens.Main) > 0 {
 		by.Agent = x.entry.Tokens.Main[0]
@@ -102,7 +107,12 @@ func askerOf(x *exchange) pace.Asker {
 }
 
 // holdOf is how long a request may wait.
-func (p *Proxy) holdOf(x *exchange) time.Duration { return p.Hold(x.entry.Tokens) }
+func (p *Proxy) holdOf(x *exchange) time.Duration {
+	if x.client != nil && x.client.Hold > 0 {
+		return x.client.Hold
+	}
+	return p.Hold(x.entry.Tokens)
+}
 
 // paced puts a turn that did not come into the terms of an answer.
 func (p *Proxy) paced(x *exchange, asked askedPace, err error) error {

@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"heed/internal/agent"
 	"heed/internal/audit"
 	"heed/internal/pace"
 	"heed/policy"
@@ -145,6 +147,41 @@ func TestARequestIsHeldUntilItsTurn(t *testing.T) {
 	r.entry(t)
 	if e := r.entry(t); e.PaceWait < 200*time.Millisecond || e.PaceWait > e.Duration || e.Pace.Cause != "" {
 		t.Errorf("recorded as waiting %v of %v for %+v", e.PaceWait, e.Duration, e.Pace)
+	}
+}
+
+// TestAClientIsHeldForAsLongAsItsOwnHold, in place of what holds for all.
+func TestAClientIsHeldForAsLongAsItsOwnHold(t *testing.T) {
+	patient, hasty := &agent.Client{Name: "patient", Hold: 10 * time.Second}, &agent.Client{Name: "hasty"}
+	for _, row := range []struct {
+		client *agent.Client
+		status int
+	}{{patient, 200}, {hasty, 429}} {
+		r := start(t, pacedBy(t, pace.Config{}, time.Millisecond), named(local(row.client)))
+		origin := newOrigin(t, new(witness).ServeHTTP)
+		r.policies.set(origin, rules(origin, "User-agent: *\nCrawl-delay: 0.3\n"))
+		r.get(t, origin+"/")
+		if a := r.get(t, origin+"/"); a.StatusCode != row.status {
+			t.Errorf("%s: %s, want %d: %s", row.client.Name, a.Status, row.status, a.body)
+		}
+	}
+}
+
+// TestAClientThatHasANameIsOneWhereverItAsksFrom, and others are told apart by
+// their addresses.
+func TestAClientThatHasANameIsOneWhereverItAsksFrom(t *testing.T) {
+	asker := func(c *agent.Client, addr string, through *tunnel) pace.Asker {
+		return askerOf(&exchange{client: c, tunnel: through, entry: &audit.Entry{Client: netip.MustParseAddrPort(addr), Tokens: policy.Tokens{Main: []string{"ExampleBot"}}}})
+	}
+	news := &agent.Client{Name: "news"}
+	if a, b := asker(news, "192.0.2.1:1", nil), asker(news, "192.0.2.2:1", &tunnel{client: netip.MustParseAddr("192.0.2.3")}); a != b || a.Client != "news" {
+		t.Errorf("%+v and %+v", a, b)
+	}
+	if a, b := asker(nil, "192.0.2.1:1", nil), asker(nil, "192.0.2.2:1", nil); a == b || a.Client != "" {
+		t.Errorf("%+v and %+v", a, b)
+	}
+	if a, b := asker(nil, "192.0.2.1:1", nil), asker(nil, "127.0.0.1:1", &tunnel{client: netip.MustParseAddr("192.0.2.1")}); a != b {
+		t.Errorf("%+v and %+v", a, b)
 	}
 }
 

@@ -135,6 +135,7 @@ func (r *reader) clients() {
 		if n.HTTPS != "" {
 			r.oneOf(key+".https", n.HTTPS, Intercept, Tunnel, Deny)
 		}
+		r.length(key+".hold", n.Hold, 0, longestHold, "")
 	}
 	r.identity()
 }

@@ -43,6 +43,7 @@ var badClients = []struct{ reason, file, fault string }{
 	{"a URL as a destination", who("destinations: ['https://a.example/']"), `FILE:5: clients.named[0].destinations[0]: "https://a.example/" is not a host; write example.com, *.example.com or an address, without scheme, port and path`},
 	{"a mode that is none", who("https: mitm"), `FILE:5: clients.named[0].https: "mitm" is not one of intercept, tunnel and deny`},
 	{"a number without its unit", who("hold: 60"), `FILE:5: clients.named[0].hold: "60" is not a length of time; write for example 10s, 5m or 24h`},
+	{"longer than anybody waits", who("hold: 1h"), `FILE:5: clients.named[0].hold: "1h" is not between 0s and 15m`},
 	{"a slip of the pen", who("adresses: [10.0.0.1]"), `FILE:5: clients.named[0].adresses: no such key; did you mean "addresses"?`},
 	{"a requirement that is none", "identity:\n  require: name\n", `FILE:2: identity.require: "name" is not one of any, token and named`},
 	{"names where nobody has one", "identity:\n  require: named\n", `FILE:2: identity.require: "named" lets nobody in: no client has a name; write clients.named or clients.htpasswd`},

@@ -31,7 +31,7 @@ type configCheckCmd struct{ configFlags }
 
 // Help is the end of heed config check --help.
 func (c *configCheckCmd) Help() string {
-	return `Flags and HEED_ variables count, as they do for heed serve. Overrides are listed; one that has expired is warned of and is no fault.
+	return `Flags and HEED_ variables count, as they do for heed serve. Overrides are listed; one that has expired is warned of and is no fault, and so is what is odd about clients.
 
 Exit status: 0 nothing is wrong, 1 something is, 2 a command line that cannot be read.`
 }

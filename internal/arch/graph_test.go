@@ -51,7 +51,7 @@ var graph = map[string]row{
 	"internal/arch":  {},
 	"internal/audit": {heed: []string{"policy", "internal/logfile"}, modules: []string{"github.com/rs/zerolog"}},
 	"internal/ca": {
-		heed:    []string{"internal/origin"},
+		heed:    []string{"internal/origin", "internal/wholefile"},
 		modules: []string{"github.com/hashicorp/golang-lru/v2", "golang.org/x/sync"},
 	},
 	"internal/cli": {
@@ -96,11 +96,12 @@ var graph = map[string]row{
 	"internal/serving":    {heed: []string{"internal/fieldline"}, modules: []string{"golang.org/x/net"}},
 	"internal/stall":      {},
 	"internal/store": {
-		heed:    []string{"fetch", "policy", "internal/origin"},
+		heed:    []string{"fetch", "policy", "internal/origin", "internal/wholefile"},
 		modules: []string{"go.etcd.io/bbolt", "github.com/klauspost/compress", "github.com/rs/zerolog", "golang.org/x/sync"},
 	},
 	"internal/store/storetest": {heed: []string{"fetch", "policy", "internal/origin"}},
 	"internal/testnet":         {},
+	"internal/wholefile":       {},
 
 	"e2e":                  {},
 	"e2e/clients/goclient": {},

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"heed/internal/wholefile"
 )
 
 // Where systems keep their roots in one PEM file, after the lists of Go's
@@ -65,7 +67,7 @@ func WriteBundle(c *CA, path string, roots ...string) error {
 	if err != nil {
 		return err
 	}
-	if err := put(path, bundle, 0o644, os.Rename); err != nil {
+	if err := wholefile.Put(path, bundle, 0o644, os.Rename); err != nil {
 		return fmt.Errorf("writing the certificate bundle %s: %w", path, err)
 	}
 	return nil

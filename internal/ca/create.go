@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"heed/internal/wholefile"
 )
 
 const (
@@ -41,7 +43,7 @@ func create(dir string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := put(keyPath, keyPEM, 0o600, linkNew); err != nil {
+	if err := wholefile.Put(keyPath, keyPEM, 0o600, wholefile.LinkNew); err != nil {
 		return writeRemedy(err, dir)
 	}
 	// From here on the key is the one in the file, whoever put it there.
@@ -56,7 +58,7 @@ func create(dir string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := put(certPath, encodeCertificate(der), 0o644, linkNew); err != nil {
+	if err := wholefile.Put(certPath, encodeCertificate(der), 0o644, wholefile.LinkNew); err != nil {
 		return writeRemedy(err, dir)
 	}
 	return nil

@@ -5,10 +5,8 @@ package ca
 import "io/fs"
 
 // Where there are no modes, the directory of the user's profile is what
-// guards the key, and a directory cannot be synced.
+// guards the key.
 
 func checkKeyFile(string, fs.FileInfo, int) error { return nil }
 
 func checkDirMode(string, fs.FileInfo) error { return nil }
-
-func syncDir(string) error { return nil }

@@ -5,7 +5,6 @@ package ca
 import (
 	"fmt"
 	"io/fs"
-	"os"
 	"syscall"
 )
 
@@ -32,14 +31,4 @@ func checkDirMode(dir string, info fs.FileInfo) error {
 		return fmt.Errorf("%s has mode %04o, so others than its owner could replace the CA: run \"chmod 700 %s\"", dir, mode, dir)
 	}
 	return nil
-}
-
-// syncDir makes a new name in a directory survive a crash.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = d.Close() }() // nothing was written
-	return d.Sync()
 }

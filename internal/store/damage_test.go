@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -193,26 +192,6 @@ func TestFileThatIsNotHeedsIsSetAsideUnharmed(t *testing.T) {
 			flush(t, f)
 			holds(t, f, o, r)
 		})
-	}
-}
-
-func TestNothingIsSetAsideOverAnother(t *testing.T) {
-	path := filepath.Join(t.TempDir(), DefaultName)
-	now := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
-	for i, want := range []string{"", "-2", "-3"} {
-		if err := os.WriteFile(path, []byte{byte(i)}, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		name, err := setAside(path, nil, now)
-		if err != nil || name != path+".damaged-20260102T150405Z"+want {
-			t.Fatalf("%q, %v", name, err)
-		}
-		if b, err := os.ReadFile(name); err != nil || b[0] != byte(i) {
-			t.Errorf("%s: %v, %v", name, b, err)
-		}
-	}
-	if name, err := setAside(path, nil, now); name != "" || !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%q, %v where nothing is", name, err)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+
+	"heed/internal/wholefile"
 )
 
 // run is the one goroutine that writes, until Close.
@@ -259,7 +261,7 @@ func (f *File) putAside(was fs.FileInfo, why string) bool {
 		f.degrade(fmt.Errorf("%s, as %d files before it were; look after the disk, then start heed again", why, f.aside))
 		return false
 	}
-	name, err := setAside(f.config.Path, was, time.Now())
+	name, err := wholefile.SetAside(f.config.Path, was, time.Now())
 	if err != nil {
 		f.degrade(fmt.Errorf("%s, and setting it aside failed: %w", why, err))
 		return false

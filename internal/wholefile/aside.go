@@ -1,4 +1,4 @@
-package store
+package wholefile
 
 import (
 	"errors"
@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// setAside gives a file that heed does not use a name of its own: its old one,
+// SetAside gives a file that heed does not use a name of its own: its old one,
 // .damaged- and the time. It never takes a name that something has. was is the
 // file that was found damaged; where another stands in its place by now,
 // nothing is done.
-func setAside(path string, was fs.FileInfo, now time.Time) (string, error) {
+func SetAside(path string, was fs.FileInfo, now time.Time) (string, error) {
 	if is, err := os.Lstat(path); err != nil || was != nil && is.Mode().IsRegular() && !os.SameFile(is, was) {
 		return "", err
 	}

@@ -1,4 +1,6 @@
-package ca
+// Package wholefile writes small files that must be whole or not there, and
+// gives those that heed cannot use a name of their own.
+package wholefile
 
 import (
 	"errors"
@@ -8,10 +10,11 @@ import (
 	"path/filepath"
 )
 
-// put writes data to a new file beside path, forces it to the disk and then
-// moves it to path by place. A reader sees the whole file or none, after a
-// crash too.
-func put(path string, data []byte, mode fs.FileMode, place func(from, to string) error) (err error) {
+// Put writes data to a new file beside path, forces it to the disk and then
+// moves it to path by place: os.Rename takes the place of what is there, LinkNew
+// does not. A reader sees the whole file or none, after a crash too. Of calls for
+// one path at a time each writes a file of its own.
+func Put(path string, data []byte, mode fs.FileMode, place func(from, to string) error) (err error) {
 	dir := filepath.Dir(path)
 	// CreateTemp opens with O_EXCL and 0600: nobody else holds the file.
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*")
@@ -35,9 +38,9 @@ func put(path string, data []byte, mode fs.FileMode, place func(from, to string)
 	return syncDir(dir)
 }
 
-// linkNew places a file only where there is none. That another process was
+// LinkNew places a file only where there is none. That another process was
 // first is no error: its file is as good.
-func linkNew(from, to string) error {
+func LinkNew(from, to string) error {
 	if err := os.Link(from, to); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w (the file system must allow hard links)", err)
 	}

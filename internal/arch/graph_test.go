@@ -90,6 +90,7 @@ var graph = map[string]row{
 	"internal/origin":     {modules: []string{"golang.org/x/net"}},
 	"internal/override":   {heed: []string{"policy", "internal/origin"}},
 	"internal/pace":       {modules: []string{"github.com/puzpuzpuz/xsync/v4"}},
+	"internal/quota":      {heed: []string{"internal/wholefile"}, modules: []string{"github.com/rs/zerolog"}},
 	"internal/relay":      {modules: []string{"golang.org/x/sys"}},
 	"internal/retryafter": {},
 	"internal/roundtrip":  {heed: []string{"internal/fieldline", "internal/stall"}, modules: []string{"golang.org/x/net"}},

@@ -35,6 +35,7 @@ type Client struct {
 	Destinations []HostPattern  `yaml:"destinations,omitempty"` // hosts that it may ask for; none for all
 	HTTPS        string         `yaml:"https,omitempty"`        // Intercept, Tunnel or Deny; "" for what https says
 	Hold         Duration       `yaml:"hold,omitempty"`         // in place of pace.hold; 0 for that
+	Quota        Quota          `yaml:"quota,omitempty"`        // what it may use
 }
 
 // Hash is agent.Hash as it stands in a file.
@@ -132,6 +133,7 @@ func (r *reader) clients() {
 		r.everyMachine(key+".addresses", n.Addresses)
 		r.ranges(n, key, ranges)
 		r.called(n, key)
+		r.quota(n.Quota, key+".quota")
 		if n.HTTPS != "" {
 			r.oneOf(key+".https", n.HTTPS, Intercept, Tunnel, Deny)
 		}

@@ -53,6 +53,7 @@ clients:
       destinations: [A.example., "*.Bücher.example"]
       https: deny
       hold: 60s
+      quota: {requests_per_minute: 600, requests_per_day: 100000, bytes_per_day: 10GiB}
     - {name: shop.2, addresses: [10.2.0.0/16]}
 identity: {require: named}
 robots:
@@ -122,6 +123,7 @@ func fullConfig() Config {
 					Token:     "NewsBot", UserAgent: "NewsBot/1.0 (+https://a.example/bot)", From: "bots@a.example",
 					Purpose: "an archive of headlines", Project: "P-17", Contact: "lab@a.example",
 					Destinations: []HostPattern{"a.example", "*.xn--bcher-kva.example"}, HTTPS: Deny, Hold: 60 * second,
+					Quota: Quota{600, 100_000, 10 << 30},
 				},
 				{Name: "shop.2", Addresses: []netip.Prefix{netip.MustParsePrefix("10.2.0.0/16")}},
 			},

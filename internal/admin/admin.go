@@ -1,6 +1,6 @@
 // Package admin is how an operator talks to a heed that runs.
 //
-// New is for a listener on loopback: metrics, health, version. It answers only
+// New is for a listener on loopback: metrics, health, quotas, version. It answers only
 // requests whose Host names it, so that a web page cannot reach it by DNS
 // rebinding. Nothing there has effects.
 //
@@ -16,14 +16,16 @@ import (
 	"sync/atomic"
 
 	"heed/internal/origin"
+	"heed/internal/quota"
 )
 
-// Config is what a Handler shows. All fields but the last are required.
+// Config is what a Handler shows. All fields but the last two are required.
 type Config struct {
 	Metrics  http.Handler
 	Version  string
 	Ready    *Readiness
 	Degraded func() string // what heed does without at the moment, "" for nothing; nil: nothing ever
+	Quotas   *quota.Keeper // what clients have left; nil: none has a quota
 }
 
 // Readiness says whether new work is welcome. The zero value is not ready.
@@ -55,6 +57,7 @@ func (r *Readiness) Why() string {
 //	/healthz   200 while the process runs
 //	/readyz    200 when exchanges are welcome, 503 with the reason when not;
 //	           200 and "degraded: " with what heed does without, too
+//	/quota     what each client with a quota has left, JSON
 //	/version   JSON
 func New(c Config) http.Handler {
 	mux := http.NewServeMux()
@@ -73,12 +76,13 @@ func New(c Config) http.Handler {
 		}
 		text(w, http.StatusOK, "ready")
 	})
+	mux.HandleFunc("GET /quota", quotaPage(c.Quotas))
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]string{"version": c.Version, "go": runtime.Version()}) // a client that went away is no fault
 	})
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		text(w, http.StatusOK, "heed "+c.Version+"\n\n/metrics\n/healthz\n/readyz\n/version")
+		text(w, http.StatusOK, "heed "+c.Version+"\n\n/metrics\n/healthz\n/readyz\n/quota\n/version")
 	})
 	return localOnly(mux)
 }

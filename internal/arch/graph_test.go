@@ -38,7 +38,7 @@ var graph = map[string]row{
 		},
 	},
 
-	"internal/admin": {heed: []string{"internal/origin", "internal/store"}},
+	"internal/admin": {heed: []string{"internal/origin", "internal/quota", "internal/store"}},
 	"internal/agent": {heed: []string{"policy"}, modules: []string{"golang.org/x/crypto"}},
 	"internal/app": {
 		heed: []string{

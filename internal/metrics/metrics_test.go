@@ -31,6 +31,7 @@ func TestMetricsKeepPrometheusRules(t *testing.T) {
 	m := newMetrics()
 	m.Store(func() Store { return Store{} })
 	m.Log(func() Log { return Log{} })
+	m.Quotas(func() []Quota { return []Quota{{}} })
 	m.Exchange(&audit.Entry{Reason: "disallowed"})
 	problems, err := testutil.GatherAndLint(m.registry)
 	if err != nil {

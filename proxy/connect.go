@@ -114,6 +114,9 @@ func (p *Proxy) admit(x *exchange) (Mode, error) {
 	if err := p.decideTarget(x, "/"); err != nil || !x.entry.Decision.Allowed {
 		return mode, err
 	}
+	if err := p.takeQuota(x); err != nil {
+		return mode, err
+	}
 	return mode, p.paceTunnel(x)
 }
 

@@ -173,6 +173,7 @@ func (p *Proxy) answer(x *exchange, pr *problem) *http.Response {
 	if pr.retry > 0 {
 		h["Retry-After"] = one(e.made.number(pr.retrySeconds()))
 	}
+	x.addRateLimits(h, pr)
 	if contentType[0] == typeHTML {
 		h["Content-Security-Policy"] = confined
 	}

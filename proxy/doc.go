@@ -22,6 +22,7 @@
 //	permit.go    whether it says who it is, and may ask for this host
 //	decide.go    what the origin's robots.txt says
 //	override.go  or the operator in its place
+//	quota.go     what its client has left
 //	forward.go   to the origin and back; fields.go, hops.go: what an intermediary removes and adds; upgrade.go: WebSockets
 //	deny.go      the answer instead, explained (explain.go), as accept.go says (render.go, page.go)
 //	record.go    one audit.Entry, always

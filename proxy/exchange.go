@@ -16,6 +16,7 @@ import (
 	"heed/internal/audit"
 	"heed/internal/origin"
 	"heed/internal/pace"
+	"heed/internal/quota"
 	"heed/internal/roundtrip"
 	"heed/internal/serving"
 )
@@ -34,8 +35,9 @@ type exchange struct {
 	target string // path and query as received; "/" when there was none
 	body   countedBody
 	entry  *audit.Entry
-	left   bool  // the exchange goes on by itself, and records itself (tunnel.go:relay)
-	err    error // why no decision could be made, or the request could not be served
+	left   bool       // the exchange goes on by itself, and records itself (tunnel.go:relay)
+	pass   quota.Pass // of its client's quota; zero where that has none
+	err    error      // why no decision could be made, or the request could not be served
 
 	absolute url.URL // of in
 	out      http.Request

@@ -191,6 +191,7 @@ var remedies = map[*kind]string{
 	kindCredentials:   "Give your client the URL of this proxy with the name and the password that its operator gave you: http://NAME:PASSWORD@HOST:PORT, where what is neither letter nor digit is percent-encoded.",
 	kindIdentity:      "Send a User-Agent with a name of your own and a way to reach you, such as ExampleBot/1.0 (+https://example.com/bot). Or the operator of this proxy can set one for this client with token and user_agent in clients.named.",
 	kindDestination:   "Leave the host out. Or the operator of this proxy can add it to the destinations of this client in clients.named.",
+	kindQuota:         "Wait as long as Retry-After says: what is asked before then is refused, and uses up nothing. The operator of this proxy can change quota in clients.named.",
 	kindPortRefused:   "The operator of this proxy can add the port to connect_ports.",
 	kindTLSDenied:     "The operator of this proxy can change https.mode, or add an exception for this host.",
 	kindAddress:       "The operator of this proxy can open the range with allow_address.",

@@ -21,7 +21,7 @@ import (
 // lines and a metric's label, so it never changes.
 type kind struct {
 	name   string
-	status int    // 403 a rule, 407 credentials alone, 503 robots.txt unreachable, 502 and 504 the origin, 400-class the request
+	status int    // 403 a rule, 407 credentials alone, 429 too much of it, 503 robots.txt unreachable, 502 and 504 the origin, 400-class the request
 	signal string // error type of Proxy-Status (RFC 9209 §2.3)
 	title  string // stable, for people
 	after  bool   // the request had been forwarded, or was to be
@@ -40,6 +40,7 @@ var (
 	kindCredentials    = &kind{"credentials", 407, "http_request_denied", "Proxy credentials are missing or wrong", false, false}
 	kindIdentity       = &kind{"identity", 403, "http_request_denied", "Client does not say who it is", false, false}
 	kindDestination    = &kind{"destination-refused", 403, "http_request_denied", "Host is not for this client", false, false}
+	kindQuota          = &kind{"quota", 429, "http_request_error", "Quota used up", false, false}
 	kindPortRefused    = &kind{"port-refused", 403, "http_request_denied", "Port may not be tunnelled to", false, false}
 	kindTLSDenied      = &kind{"https-denied", 403, "http_request_denied", "https is denied by configuration", false, false}
 	kindBadRequest     = &kind{"bad-request", 400, "http_request_error", "Malformed request", false, false}

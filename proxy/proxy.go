@@ -225,10 +225,15 @@ func (p *Proxy) serve(x *exchange) *http.Response {
 	if x.err != nil || !x.entry.Decision.Allowed {
 		return p.deny(x)
 	}
-	if x.err = p.pace(x); x.err != nil {
+	if x.err = p.takeQuota(x); x.err == nil {
+		x.err = p.pace(x)
+	}
+	if x.err != nil {
 		return p.deny(x)
 	}
-	return p.forward(x)
+	resp := p.forward(x)
+	x.settleQuota(x.entry.Verdict)
+	return resp
 }
 
 // engineLog takes what goproxy has to say. It is debug talk with client data

@@ -13,6 +13,7 @@ import (
 // every exchange, also one that panicked.
 func (p *Proxy) record(x *exchange) {
 	e := x.entry
+	x.settleQuota(e.Verdict)
 	x.entry = nil // whoever comes too late must not write into another's
 	e.BytesIn += x.body.n.Load()
 	e.BytesOut += x.w.written
@@ -35,6 +36,7 @@ func (p *Proxy) record(x *exchange) {
 	if ending := p.ending.Load(); ending != nil && (*ending).Err() != nil && e.Reason == kindClientGone.name {
 		e.Err = "heed was told to end, and waited as long as it may: " + e.Err
 	}
+	carried(x.quotaAccount(), e)
 	p.account(e)
 }
 

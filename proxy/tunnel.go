@@ -27,12 +27,14 @@ func (p *Proxy) relay(x *exchange, upstream net.Conn) {
 		return
 	}
 	x.left = true
-	e := x.entry   // of the exchange nothing else stays
-	p.work.enter() // before the caller leaves: Shutdown waits for the record
+	x.settleQuota(audit.Forwarded)
+	e, account := x.entry, x.quotaAccount() // of the exchange nothing else stays
+	p.work.enter()                          // before the caller leaves: Shutdown waits for the record
 	limits := relay.Limits{Stalled: p.Timeouts.Idle, Quiet: quietFor}
 	relay.Start(lowest(client.Conn), upstream, limits, func(received, sent int64) {
 		e.BytesIn = client.received.Load() + received
 		e.BytesOut = client.sent.Load() + sent
+		carried(account, e)
 		p.endTunnel(e, client)
 	})
 }

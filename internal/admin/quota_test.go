@@ -18,10 +18,11 @@ func TestQuotasAreTold(t *testing.T) {
 			{Name: "shop", Limits: quota.Limits{quota.Day: 5}},
 			{Name: "free"},
 		}})
-		p, _, _ := k.Account("news").Take(time.Now())
-		p.Arrived(time.Now())
-		p.Carried(30, time.Now())
-		k.Account("news").Take(time.Now())
+		news := k.Account("news")
+		p, _, _ := news.Take(time.Now())
+		news.Arrived(&p, time.Now())
+		news.Carried(30, time.Now())
+		news.Take(time.Now())
 		h := New(Config{Metrics: http.NotFoundHandler(), Ready: new(Readiness), Quotas: k})
 		w := ask(h, "GET", "localhost", "/quota")
 		const want = `{"clients":[` +

@@ -3,11 +3,12 @@ package agent
 import (
 	"time"
 
+	"heed/internal/quota"
 	"heed/policy"
 )
 
 // Client is a client that the configuration names: who it is, what goes out in
-// its name, and what it may do. It does not change, and there is one for each
+// its name, and what it may do. It does not change, but for what it has used, and there is one for each
 // name, so that two are the same client where the pointers are equal. Nil is
 // everybody whom the configuration does not name.
 type Client struct {
@@ -23,6 +24,7 @@ type Client struct {
 	MayAsk func(host string) bool // hosts, in canonical form, that it may ask for; nil: any
 	HTTPS  string                 // what is done with its tunnels: "intercept", "tunnel" or "deny"; "" says nothing
 	Mode   string                 // "enforce" or "report"; "" says nothing
+	Quota  *quota.Account         // what it has used of what it may; nil: it may use anything
 	Hold   time.Duration          // how long one of its requests is held for the sake of pace; 0 says nothing
 }
 

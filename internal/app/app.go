@@ -29,6 +29,7 @@ import (
 	"heed/internal/metrics"
 	"heed/internal/override"
 	"heed/internal/pace"
+	"heed/internal/quota"
 	"heed/internal/store"
 	"heed/proxy"
 )
@@ -49,6 +50,7 @@ type App struct {
 	overrides *override.Table // nil: none
 	pacer     *pace.Pacer
 	clients   *agent.Clients // nil: none has a name
+	quotas    *quota.Keeper
 	proxy     *proxy.Proxy
 	fetcher   *fetch.Fetcher
 	store     *store.File // nil: none
@@ -87,11 +89,12 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	clients, err := NewClients(c.Clients)
+	quotas := newQuotas(c, o)
+	clients, err := NewClients(c.Clients, quotas)
 	if err != nil {
 		return nil, err
 	}
-	a := &App{log: o.Log, ca: authority, overrides: overrides, clients: clients, ready: new(admin.Readiness), shutdown: time.Duration(c.Timeouts.Shutdown)}
+	a := &App{log: o.Log, ca: authority, overrides: overrides, clients: clients, quotas: quotas, ready: new(admin.Readiness), shutdown: time.Duration(c.Timeouts.Shutdown)}
 	if err := a.listen(ctx, c, dialer); err != nil {
 		return nil, err
 	}
@@ -99,8 +102,12 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 		a.closeListeners()
 		return nil, fmt.Errorf("starting: the upstream proxy %s is heed itself; name another in upstream.proxy, or take heed out of HTTP_PROXY and HTTPS_PROXY where it starts", dialer.Proxy())
 	}
-	if a.store, err = openStore(c, o); err != nil {
+	if a.store, err = openStore(c, o); err == nil {
+		err = quotas.Load()
+	}
+	if err != nil {
 		a.closeListeners()
+		closeStore(a.store, o.Log)
 		return nil, err
 	}
 	sayUpstream(o.Log, c.Upstream, dialer.Proxy())
@@ -116,6 +123,7 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 		Overrides:        overrides.Len,
 		OverridesExpired: func() int { return len(overrides.Expired(time.Now())) },
 	})
+	m.Quotas(quotaMetrics(quotas))
 	if o.Lines != nil {
 		m.Log(logMetrics(o.Lines))
 	}
@@ -136,7 +144,7 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 	serving.TLSFailed = m.ClientTLS
 	a.proxy = proxy.New(serving)
 	a.admin = &http.Server{
-		Handler:           admin.New(admin.Config{Metrics: m.Handler(), Version: o.Version, Ready: a.ready, Degraded: degraded(a.store, o.Lines)}),
+		Handler:           admin.New(admin.Config{Metrics: m.Handler(), Version: o.Version, Ready: a.ready, Degraded: degraded(a.store, o.Lines, quotas), Quotas: quotas}),
 		ReadHeaderTimeout: time.Duration(c.Timeouts.ClientHeader),
 		IdleTimeout:       time.Duration(c.Timeouts.Idle),
 	}
@@ -242,9 +250,12 @@ func (a *App) Run(ctx context.Context) error {
 		a.overrides.Watch(running, a.expired)
 		return nil
 	})
+	counting, stopCounting := context.WithCancel(context.WithoutCancel(ctx)) // until the last exchange has ended
+	g.Go(func() error { return a.quotas.Run(counting) })
 	a.ready.Set("")
 	g.Go(func() error {
 		<-running.Done()
+		defer stopCounting()
 		return a.stop()
 	})
 	return g.Wait()

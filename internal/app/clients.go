@@ -9,13 +9,14 @@ import (
 	"heed/internal/agent"
 	"heed/internal/config"
 	"heed/internal/origin"
+	"heed/internal/quota"
 	"heed/proxy"
 )
 
 // NewClients returns the clients that a configuration names, with the file of
 // credentials read; nil if it names none. Who stands in that file alone is a
-// client with a name and nothing else.
-func NewClients(c config.Clients) (*agent.Clients, error) {
+// client with a name and nothing else. What they have used is counted by quotas.
+func NewClients(c config.Clients, quotas *quota.Keeper) (*agent.Clients, error) {
 	lines, err := c.Credentials()
 	if err != nil {
 		return nil, fmt.Errorf("reading clients.htpasswd: %w", err)
@@ -26,7 +27,7 @@ func NewClients(c config.Clients) (*agent.Clients, error) {
 	}
 	var all []agent.Known
 	for _, n := range c.Named {
-		k := agent.Known{Client: clientOf(n), Hash: agent.Hash(n.Password), Addresses: n.Addresses}
+		k := agent.Known{Client: clientOf(n, quotas), Hash: agent.Hash(n.Password), Addresses: n.Addresses}
 		if k.Hash == "" {
 			k.Hash = filed[n.Name]
 		}
@@ -42,11 +43,11 @@ func NewClients(c config.Clients) (*agent.Clients, error) {
 	return agent.NewClients(all), nil
 }
 
-func clientOf(n config.Client) *agent.Client {
+func clientOf(n config.Client, quotas *quota.Keeper) *agent.Client {
 	c := &agent.Client{
 		Name: n.Name, Purpose: string(n.Purpose), Project: string(n.Project), Contact: string(n.Contact),
 		Token: n.Token, UserAgent: n.UserAgent, From: n.From,
-		HTTPS: n.HTTPS, Hold: time.Duration(n.Hold),
+		HTTPS: n.HTTPS, Hold: time.Duration(n.Hold), Quota: quotas.Account(n.Name),
 	}
 	if len(n.Destinations) > 0 {
 		c.MayAsk = func(host string) bool {

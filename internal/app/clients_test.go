@@ -29,7 +29,7 @@ func TestClientsAreThoseOfTheConfigurationAndItsFile(t *testing.T) {
 		{Name: "news", Password: newsHash, Token: "NewsBot", UserAgent: "NewsBot/1.0", From: "a@b.example", Purpose: "p", Project: "q", Contact: "c", HTTPS: "deny", Hold: config.Duration(time.Minute)},
 		{Name: "shop", Destinations: []config.HostPattern{"a.example", "*.b.example"}},
 		{Name: "there", Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}},
-	}})
+	}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,10 +60,10 @@ func TestClientsAreThoseOfTheConfigurationAndItsFile(t *testing.T) {
 	if there := clients.At(netip.MustParseAddr("10.1.2.3")); there == nil || there.Name != "there" {
 		t.Errorf("the client there is %+v", there)
 	}
-	if c, err := NewClients(config.Clients{}); c != nil || err != nil {
+	if c, err := NewClients(config.Clients{}, nil); c != nil || err != nil {
 		t.Errorf("nobody: %v, %v", c, err)
 	}
-	if _, err := NewClients(config.Clients{Htpasswd: file + ".absent"}); err == nil {
+	if _, err := NewClients(config.Clients{Htpasswd: file + ".absent"}, nil); err == nil {
 		t.Error("a file that is not there is no fault")
 	}
 }

@@ -5,12 +5,13 @@ import (
 
 	"heed/internal/logfile"
 	"heed/internal/metrics"
+	"heed/internal/quota"
 	"heed/internal/store"
 )
 
 // degraded says what heed does without, "" for nothing. f is nil where there is
 // no cache file, lines where nothing is known of the log.
-func degraded(f *store.File, lines *logfile.Writer) func() string {
+func degraded(f *store.File, lines *logfile.Writer, quotas *quota.Keeper) func() string {
 	return func() string {
 		var without []string
 		if f != nil {
@@ -22,6 +23,9 @@ func degraded(f *store.File, lines *logfile.Writer) func() string {
 			if err := lines.Stats().Err; err != nil {
 				without = append(without, "the log cannot be written: "+err.Error())
 			}
+		}
+		if why := quotas.Fault(); why != "" {
+			without = append(without, "what clients have used of their quotas is kept in memory alone: "+why)
 		}
 		return strings.Join(without, "; ")
 	}

@@ -28,7 +28,7 @@ var graph = map[string]row{
 		modules: []string{"github.com/patrickmn/go-cache", "golang.org/x/text"},
 	},
 	"proxy": {
-		heed: []string{"policy", "internal/agent", "internal/audit", "internal/dial", "internal/fieldline", "internal/origin", "internal/override", "internal/pace", "internal/relay", "internal/retryafter", "internal/roundtrip", "internal/serving", "internal/stall"},
+		heed: []string{"policy", "internal/agent", "internal/audit", "internal/dial", "internal/fieldline", "internal/origin", "internal/override", "internal/pace", "internal/quota", "internal/relay", "internal/retryafter", "internal/roundtrip", "internal/serving", "internal/stall"},
 		modules: []string{
 			"github.com/elazarl/goproxy",
 			"github.com/dunglas/httpsfv",
@@ -39,12 +39,12 @@ var graph = map[string]row{
 	},
 
 	"internal/admin": {heed: []string{"internal/origin", "internal/quota", "internal/store"}},
-	"internal/agent": {heed: []string{"policy"}, modules: []string{"golang.org/x/crypto"}},
+	"internal/agent": {heed: []string{"policy", "internal/quota"}, modules: []string{"golang.org/x/crypto"}},
 	"internal/app": {
 		heed: []string{
 			"fetch", "policy", "proxy",
 			"internal/admin", "internal/agent", "internal/audit", "internal/ca", "internal/config",
-			"internal/dial", "internal/logfile", "internal/metrics", "internal/origin", "internal/override", "internal/pace", "internal/store",
+			"internal/dial", "internal/logfile", "internal/metrics", "internal/origin", "internal/override", "internal/pace", "internal/quota", "internal/store",
 		},
 		modules: []string{"github.com/rs/zerolog", "golang.org/x/sync"},
 	},

@@ -27,14 +27,16 @@ func newAccount(c Client, now moment) *Account {
 	return &Account{name: c.Name, limits: c.Limits, latest: now.mono, minute: window{limit: c.Limits[Minute]}, day: dayOf(now)}
 }
 
-// Pass is a request that was let in. The zero Pass is one that nobody counts.
-// Tell it Arrived or Return, once; what comes after the first counts for nothing.
-// Not safe for concurrent use.
+// Pass is a request that an Account has let in, and whose it is. The zero Pass is
+// one that nobody counts. Say Arrived or Return of it, once; what comes after the
+// first counts for nothing. Not safe for concurrent use.
 type Pass struct {
-	account *Account
-	day     int64
-	open    bool
+	day  int32 // on which it was let in
+	open bool
 }
+
+// Open reports whether nothing was said of it yet.
+func (p *Pass) Open() bool { return p.open }
 
 // Take lets a request in, or says what is used up: then ok is false and refusal
 // has the state of the account, from which nothing was taken.
@@ -62,7 +64,7 @@ func (a *Account) take(now moment) (pass Pass, refusal State, ok bool) {
 	a.minute.enter()
 	a.requests++
 	a.changes++
-	return Pass{a, a.day.number, true}, State{}, true
+	return Pass{int32(a.day.number), true}, State{}, true
 }
 
 // advanceLocked lets go what is over by now, which it returns. Whoever waited for
@@ -91,47 +93,43 @@ func (a *Account) leftLocked(l Limit) int64 {
 	}
 }
 
-// Arrived says that the request has reached its origin, or may have: its minute
+// Arrived says that a request has reached its origin, or may have: its minute
 // begins.
-func (p *Pass) Arrived(now time.Time) { p.arrived(momentOf(now)) }
+func (a *Account) Arrived(p *Pass, now time.Time) { a.arrived(p, momentOf(now)) }
 
-func (p *Pass) arrived(now moment) {
+func (a *Account) arrived(p *Pass, now moment) {
 	if !p.open {
 		return
 	}
 	p.open = false
-	a := p.account
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.minute.arrive(a.advanceLocked(now).mono)
 	a.changes++
 }
 
-// Return says that the request was not forwarded: it is as if it had never asked.
-func (p *Pass) Return(now time.Time) { p.giveBack(momentOf(now)) }
+// Return says that a request was not forwarded: it is as if it had never asked.
+func (a *Account) Return(p *Pass, now time.Time) { a.giveBack(p, momentOf(now)) }
 
-func (p *Pass) giveBack(now moment) {
+func (a *Account) giveBack(p *Pass, now moment) {
 	if !p.open {
 		return
 	}
 	p.open = false
-	a := p.account
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.advanceLocked(now)
 	a.minute.leave()
-	if a.day.number == p.day {
+	if int32(a.day.number) == p.day {
 		a.requests--
 	}
 	a.changes++
 }
 
-// Carried counts octets of bodies. It may be told at any time, of a request that
-// was not returned.
-func (p *Pass) Carried(octets int64, now time.Time) { p.carried(octets, momentOf(now)) }
+// Carried counts octets of bodies.
+func (a *Account) Carried(octets int64, now time.Time) { a.carried(octets, momentOf(now)) }
 
-func (p *Pass) carried(octets int64, now moment) {
-	a := p.account
+func (a *Account) carried(octets int64, now moment) {
 	if a == nil || octets <= 0 {
 		return
 	}

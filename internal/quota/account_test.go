@@ -25,7 +25,7 @@ func account(l Limits) *Account { return newAccount(Client{"a", l}, noon) }
 func letIn(a *Account, n int, now moment) (in int) {
 	for range n {
 		if p, _, ok := a.take(now); ok {
-			p.arrived(now)
+			a.arrived(&p, now)
 			in++
 		}
 	}
@@ -60,7 +60,7 @@ func TestMinuteBeginsWhenTheRequestHasArrived(t *testing.T) {
 	if _, s, ok := a.take(noon.plus(time.Hour)); ok || s.Rest() != time.Minute {
 		t.Errorf("%t, %s: one that is under way counts, and a minute of it is to come", ok, s.Rest())
 	}
-	p.arrived(noon.plus(time.Hour))
+	a.arrived(&p, noon.plus(time.Hour))
 	for _, row := range []struct {
 		after time.Duration
 		rest  time.Duration
@@ -83,16 +83,16 @@ func TestWhatIsReturnedWasNeverTaken(t *testing.T) {
 		if !ok {
 			t.Fatal("nothing is used")
 		}
-		p.giveBack(noon)
-		p.giveBack(noon)
-		p.arrived(noon)
+		a.giveBack(&p, noon)
+		a.giveBack(&p, noon)
+		a.arrived(&p, noon)
 	}
 	if s := a.state(noon); s.Limits[Minute].Left != 1 || s.Limits[Day].Left != 1 {
 		t.Errorf("left are %+v", s)
 	}
 	p, _, _ := a.take(noon)
-	p.arrived(noon)
-	p.giveBack(noon)
+	a.arrived(&p, noon)
+	a.giveBack(&p, noon)
 	if s := a.state(noon); s.Limits[Minute].Left != 0 || s.Limits[Day].Left != 0 {
 		t.Errorf("what has arrived cannot be returned: left are %+v", s)
 	}
@@ -103,7 +103,7 @@ func TestReturnOfYesterdayFreesNothingToday(t *testing.T) {
 	yesterday, _, _ := a.take(noon)
 	today := noon.plus(24 * time.Hour)
 	letIn(a, 1, today)
-	yesterday.giveBack(today)
+	a.giveBack(&yesterday, today)
 	if s := a.state(today); s.Limits[Day].Left != 0 {
 		t.Errorf("left are %+v", s)
 	}
@@ -125,22 +125,21 @@ func TestRefusedRequestsUseUpNothing(t *testing.T) {
 
 func TestOctetsAreCountedAtTheEnd(t *testing.T) {
 	a := account(Limits{Bytes: 100})
-	first, _, _ := a.take(noon)
-	second, _, ok := a.take(noon)
-	if !ok {
-		t.Fatal("nothing is carried yet")
+	for range 2 {
+		if _, _, ok := a.take(noon); !ok {
+			t.Fatal("nothing is carried yet")
+		}
 	}
-	first.carried(99, noon)
+	a.carried(99, noon)
 	if _, _, ok := a.take(noon); !ok {
 		t.Error("an octet is left")
 	}
-	second.arrived(noon)
-	second.carried(1000, noon) // what is under way is not cut off
+	a.carried(1000, noon) // what is under way is not cut off
 	if _, s, ok := a.take(noon); ok || s.Limits[Bytes].Left != 0 {
 		t.Errorf("%t, %+v", ok, s)
 	}
 	midnight := noon.plus(12 * time.Hour)
-	second.carried(7, midnight)
+	a.carried(7, midnight)
 	if s := a.state(midnight); s.Limits[Bytes].Left != 93 {
 		t.Errorf("%+v: what ends today counts today", s)
 	}
@@ -218,9 +217,9 @@ func TestLateMomentIsNoEarlierOne(t *testing.T) {
 func TestNoAccountLetsEverythingIn(t *testing.T) {
 	var a *Account
 	p, _, ok := a.Take(time.Now())
-	p.Arrived(time.Now())
-	p.Return(time.Now())
-	p.Carried(1, time.Now())
+	a.Arrived(&p, time.Now())
+	a.Return(&p, time.Now())
+	a.Carried(1, time.Now())
 	if !ok || a.State(time.Now()) != (State{}) {
 		t.Error("a client without a quota has one")
 	}
@@ -241,11 +240,11 @@ func TestExactlyWhatIsLeftIsLetIn(t *testing.T) {
 							continue
 						}
 						if (i+n)%3 == 0 { // and takes of others come in between
-							p.Return(time.Now())
+							a.Return(&p, time.Now())
 							continue
 						}
-						p.Arrived(time.Now())
-						p.Carried(1, time.Now())
+						a.Arrived(&p, time.Now())
+						a.Carried(1, time.Now())
 						in.Add(1)
 					}
 				})
@@ -270,8 +269,8 @@ func TestTakeAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(1000, func() {
 		now = now.plus(time.Second)
 		p, _, _ := a.take(now)
-		p.arrived(now)
-		p.carried(1, now)
+		a.arrived(&p, now)
+		a.carried(1, now)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -291,8 +290,8 @@ func BenchmarkTake(b *testing.B) {
 		if !ok {
 			b.Fatal("refused")
 		}
-		p.arrived(now)
-		p.carried(1000, now)
+		a.arrived(&p, now)
+		a.carried(1000, now)
 	}
 }
 
@@ -365,14 +364,14 @@ func FuzzAccount(f *testing.F) {
 				m.ask(now)
 				m.underWay--
 				if step&6 == 0 {
-					p.giveBack(now)
-					if p.day == m.day {
+					a.giveBack(&p, now)
+					if int64(p.day) == m.day {
 						m.requests--
 					}
 					continue
 				}
-				p.arrived(now)
-				p.carried(int64(step), now)
+				a.arrived(&p, now)
+				a.carried(int64(step), now)
 				m.arrivals = append(m.arrivals, now.mono)
 				m.octets += int64(step)
 			}

@@ -41,12 +41,13 @@ func running(t *testing.T, k *Keeper) (stop func()) {
 func use(t *testing.T, k *Keeper, requests int, octets int64) {
 	t.Helper()
 	for range requests {
-		p, s, ok := k.Account("a").Take(time.Now())
+		a := k.Account("a")
+		p, s, ok := a.Take(time.Now())
 		if !ok {
 			t.Fatalf("refused: %s", s)
 		}
-		p.Arrived(time.Now())
-		p.Carried(octets, time.Now())
+		a.Arrived(&p, time.Now())
+		a.Carried(octets, time.Now())
 	}
 }
 

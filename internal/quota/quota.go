@@ -3,9 +3,9 @@
 //
 // A Keeper has an Account for each client that the configuration gives a quota.
 // A request that is to be forwarded asks its client's Account to let it in (Take),
-// which answers with a Pass, or with what is used up. The Pass is then told what
-// became of the request: that it has reached its origin (Arrived), that it was
-// not forwarded after all and counts for nothing (Return), how much was carried
+// which answers with a Pass, or with what is used up. The Account is then told what
+// became of the request: that it has reached its origin (Arrived), or that it was
+// not forwarded after all and counts for nothing (Return); and how much was carried
 // for it (Carried). So a request that is denied for any other reason uses up
 // nothing, and neither does one that is refused here.
 //
@@ -38,7 +38,6 @@
 package quota
 
 import (
-	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -81,16 +80,19 @@ type Config struct {
 type Keeper struct {
 	config   Config
 	accounts []*Account // in the order of the configuration
+	byName   map[string]*Account
 	file     file
 }
 
 // New returns a Keeper of which nothing is used. It does no I/O.
 func New(c Config) *Keeper {
-	k := &Keeper{config: c}
+	k := &Keeper{config: c, byName: map[string]*Account{}}
 	now := momentOf(time.Now())
 	for _, client := range c.Clients {
 		if client.Limits != (Limits{}) {
-			k.accounts = append(k.accounts, newAccount(client, now))
+			a := newAccount(client, now)
+			k.accounts = append(k.accounts, a)
+			k.byName[client.Name] = a
 		}
 	}
 	return k
@@ -101,10 +103,7 @@ func (k *Keeper) Account(name string) *Account {
 	if k == nil {
 		return nil
 	}
-	if i := slices.IndexFunc(k.accounts, func(a *Account) bool { return a.name == name }); i >= 0 {
-		return k.accounts[i]
-	}
-	return nil
+	return k.byName[name]
 }
 
 // States returns what each client has left, in the order of the configuration.

@@ -18,11 +18,14 @@ func (m *Metrics) Quotas(read func() []Quota) { m.registry.MustRegister(quotas(r
 type quotas func() []Quota
 
 var (
-	ofQuota      = []string{"client", "limit"}
-	quotaLimit   = prometheus.NewDesc("heed_quota_limit", "What a client may use, by limit: requests in a minute or a day, octets of bodies in a day.", ofQuota, nil)
-	quotaLeft    = prometheus.NewDesc("heed_quota_left", "What is left of it.", ofQuota, nil)
-	quotaRefused = prometheus.NewDesc("heed_quota_refusals_total", "Requests refused because nothing was left of a limit.", ofQuota, nil)
+	quotaLimit   = ofQuota("quota_limit", "What a client may use, by limit: requests in a minute or a day, octets of bodies in a day.")
+	quotaLeft    = ofQuota("quota_left", "What is left of it.")
+	quotaRefused = ofQuota("quota_refusals_total", "Requests refused because nothing was left of a limit.")
 )
+
+func ofQuota(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc("heed_"+name, help, []string{"client", "limit"}, nil)
+}
 
 // Describe tells what Collect sends.
 func (quotas) Describe(to chan<- *prometheus.Desc) {

@@ -80,7 +80,7 @@ func TestQuotaHoldsOnEveryChannel(t *testing.T) {
 
 var (
 	minuteLeft = regexp.MustCompile(`^"minute";r=0;t=(60|59), "day";r=8;t=[0-9]+, "bytes-day";r=[0-9]+;t=[0-9]+$`)
-	minuteText = regexp.MustCompile(`Client news has used up its 2 requests in a minute: the next may go in (59s|1m0s); left are 8 of 10 requests today and [0-9]+ of 1000000 octets today\.`)
+	minuteText = regexp.MustCompile(`Client news has used up its 2 requests in a minute: the next may go in (59s|1m0s); left are 8 of 10 requests until 00:00 UTC and [0-9]+ of 1000000 octets until 00:00 UTC\.`)
 )
 
 // TestRefusalSaysWhatIsLeft: in the status, the fields and the body.

@@ -300,12 +300,12 @@ func TestStateIsToldInWords(t *testing.T) {
 		{
 			"the minute",
 			State{"a", false, [limitCount]Left{{600, 0, 11500 * time.Millisecond, 1}, {100000, 5120, time.Hour, 0}, {}}},
-			"client a has used up its 600 requests in a minute: the next may go in 12s; left are 5120 of 100000 requests today",
+			"client a has used up its 600 requests in a minute: the next may go in 12s; left are 5120 of 100000 requests until 00:00 UTC",
 		},
 		{
 			"the day",
 			State{"a", false, [limitCount]Left{{}, {1, 0, 90 * time.Minute, 1}, {10, 3, 90 * time.Minute, 0}}},
-			"client a has used up its 1 request of this day, which is over in 1h30m0s (at 00:00 UTC); left are 3 of 10 octets today",
+			"client a has used up its 1 request of this day, which is over in 1h30m0s (at 00:00 UTC); left are 3 of 10 octets until 00:00 UTC",
 		},
 		{
 			"what was lost",

@@ -84,7 +84,7 @@ func (l Left) more(limit Limit) string {
 	if limit == Minute {
 		return text + " in this minute"
 	}
-	return text + " today"
+	return text + " until 00:00 UTC"
 }
 
 // amount is a number of what a limit counts.

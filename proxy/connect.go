@@ -114,7 +114,7 @@ func (p *Proxy) admit(x *exchange) (Mode, error) {
 	if err := p.decideTarget(x, "/"); err != nil || !x.entry.Decision.Allowed {
 		return mode, err
 	}
-	if err := p.takeQuota(x); err != nil {
+	if err := p.takeQuota(x); err != nil { // it is not read, so that it is one request
 		return mode, err
 	}
 	return mode, p.paceTunnel(x)

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"heed/internal/agent"
 	"heed/internal/audit"
 	"heed/internal/quota"
@@ -271,4 +273,33 @@ func TestNoMoreThanIsLeftReachesTheOrigin(t *testing.T) {
 	if arrived.Load() != left || refused.Load() != asked-left {
 		t.Errorf("%d arrived and %d were refused of %d, want %d and %d", arrived.Load(), refused.Load(), asked, left, asked-left)
 	}
+}
+
+// TestWebSocketIsOneRequest, with all octets that pass behind its handshake.
+func TestWebSocketIsOneRequest(t *testing.T) {
+	account, set := bounded(quota.Limits{quota.Minute: 10, quota.Bytes: 100_000})
+	r := start(t, set)
+	o := newOrigin(t, echo(t))
+	conn, _, err := websocket.Dial(t.Context(), o+"/socket", &websocket.DialOptions{HTTPClient: &http.Client{Transport: r.client(t, false).Transport}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.CloseNow() }()
+	for range 3 {
+		if err := conn.Write(t.Context(), websocket.MessageText, make([]byte, 10_000)); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := conn.Read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if requests, octets := leftOf(account, quota.Minute), leftOf(account, quota.Bytes); requests != 9 || octets != 100_000 {
+		t.Errorf("while it is open %d requests and %d octets are left", requests, octets)
+	}
+	_ = conn.CloseNow()
+	e := r.entry(t)
+	if e.BytesIn < 30_000 || e.BytesOut < 30_000 {
+		t.Errorf("%d octets in and %d out", e.BytesIn, e.BytesOut)
+	}
+	isLeft(t, account, quota.Bytes, 100_000-e.BytesIn-e.BytesOut)
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -132,5 +133,22 @@ func TestCountsThatCannotBeReadAreAFaultAtTheStart(t *testing.T) {
 	_, end := begin(t, c) // nothing was left open
 	if err := end(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestReadyzSaysThatCountsCannotBeWritten(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "not", "there", quota.DefaultName)
+	k := quota.New(quota.Config{Clients: []quota.Client{{Name: "news", Limits: quota.Limits{quota.Day: 1}}}, File: missing})
+	if said := degraded(nil, nil, k)(); said != "" {
+		t.Errorf("nothing has failed: %s", said)
+	}
+	k.Account("news").Take(time.Now())
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := k.Run(over); err != nil {
+		t.Error(err)
+	}
+	if said := degraded(nil, nil, k)(); !strings.Contains(said, "kept in memory alone") || !strings.Contains(said, filepath.Dir(missing)) {
+		t.Errorf("%q", said)
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"heed/internal/agent"
 	"heed/internal/audit"
+	"heed/internal/pace"
 	"heed/internal/quota"
 )
 
@@ -302,4 +303,25 @@ func TestWebSocketIsOneRequest(t *testing.T) {
 		t.Errorf("%d octets in and %d out", e.BytesIn, e.BytesOut)
 	}
 	isLeft(t, account, quota.Bytes, 100_000-e.BytesIn-e.BytesOut)
+}
+
+// TestWhatComesTooEarlyUsesUpNothing: a request that is not in its turn is given
+// back, and so is a tunnel.
+func TestWhatComesTooEarlyUsesUpNothing(t *testing.T) {
+	account, set := bounded(quota.Limits{quota.Minute: 10, quota.Day: 10})
+	r := start(t, set, modeIs(Tunnel), pacedBy(t, pace.Config{MaxDelay: time.Hour}, time.Millisecond))
+	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "page") })
+	r.policies.set(o, rules(o, delayed))
+	secure := newTLSOrigin(t, false, func(http.ResponseWriter, *http.Request) {})
+	r.policies.set(secure, rules(secure, delayed))
+	for i, status := range []int{200, 429, 429} {
+		if a := r.get(t, o+"/"); a.StatusCode != status || status == 429 && !strings.HasPrefix(a.Header.Get("RateLimit"), `"minute";r=`) {
+			t.Errorf("request %d: %s %v", i, a.Status, a.Header)
+		}
+	}
+	if a := r.send(t, "CONNECT "+hostOf(secure)+" HTTP/1.1\r\nHost: a\r\n\r\n"); a.StatusCode != 429 {
+		t.Errorf("%s", a.Status)
+	}
+	isLeft(t, account, quota.Day, 9)
+	isLeft(t, account, quota.Minute, 9)
 }

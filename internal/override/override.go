@@ -31,7 +31,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"heed/internal/origin"
@@ -60,16 +59,14 @@ func (r *Record) InForce(now time.Time) bool {
 // Table is a set of overrides. Make one with New; it does not change, and is
 // safe for concurrent use. A nil Table is empty.
 type Table struct {
-	origins map[origin.Origin]*Record
-	hosts   map[string]*Record
-	below   map[string]*Record // by NAME of *.NAME
-	expire  []*Record          // those that do, the first to expire first
+	records origin.Closest[*Record]
+	expire  []*Record // those that do, the first to expire first
 }
 
 // New returns the table of some records. The error names one that applies to
 // nothing, one for the same as another, or one whose file has no rules.
 func New(records []Record) (*Table, error) {
-	t := &Table{origins: map[origin.Origin]*Record{}, hosts: map[string]*Record{}, below: map[string]*Record{}}
+	t := new(Table)
 	for i := range records {
 		r := records[i]
 		if err := t.add(&r); err != nil {
@@ -84,25 +81,13 @@ func New(records []Record) (*Table, error) {
 }
 
 func (t *Table) add(r *Record) error {
-	known := false
-	switch name, below := strings.CutPrefix(r.Host, "*."); {
-	case (r.Origin != origin.Origin{}) == (r.Host != ""):
-		return errors.New("applies to an origin or to a host, to one of the two")
-	case r.Host == "":
+	if r.For = r.Host; r.Host == "" {
 		r.For = r.Origin.String()
-		_, known = t.origins[r.Origin]
-		t.origins[r.Origin] = r
-	case below:
-		r.For = r.Host
-		_, known = t.below[name]
-		t.below[name] = r
-	default:
-		r.For = r.Host
-		_, known = t.hosts[name]
-		t.hosts[name] = r
 	}
-	if known {
-		return fmt.Errorf("there is another for %s", r.For)
+	if err := t.records.Add(r.Origin, r.Host, r); errors.Is(err, origin.ErrSaidTwice) {
+		return fmt.Errorf("%w for %s", err, r.For)
+	} else if err != nil {
+		return err
 	}
 	if (r.Action == policy.UseOperatorsRules) != (r.Rules != nil) {
 		return fmt.Errorf("%s: rules belong to the action %s, and to no other", r.For, policy.UseOperatorsRules)
@@ -116,25 +101,8 @@ func (t *Table) Find(o origin.Origin, now time.Time) *Record {
 	if t == nil {
 		return nil
 	}
-	if r := t.origins[o]; r != nil && r.InForce(now) {
-		return r
-	}
-	if r := t.hosts[o.Host]; r != nil && r.InForce(now) {
-		return r
-	}
-	if len(t.below) == 0 {
-		return nil
-	}
-	for rest := o.Host; ; {
-		_, name, found := strings.Cut(rest, ".")
-		if !found {
-			return nil
-		}
-		if r := t.below[name]; r != nil && r.InForce(now) {
-			return r
-		}
-		rest = name
-	}
+	r, _ := t.records.Find(o, func(r *Record) bool { return r.InForce(now) })
+	return r
 }
 
 // Len is how many overrides there are, expired ones included.
@@ -142,7 +110,7 @@ func (t *Table) Len() int {
 	if t == nil {
 		return 0
 	}
-	return len(t.origins) + len(t.hosts) + len(t.below)
+	return t.records.Len()
 }
 
 // Expired returns the overrides that have no effect any more, the one that

@@ -14,6 +14,7 @@ import (
 	"heed/internal/audit"
 	"heed/internal/origin"
 	"heed/internal/serving"
+	"heed/policy"
 )
 
 // Mode is what is done with TLS inside a CONNECT.
@@ -63,8 +64,7 @@ const tlsHandshake = 0x16
 // relays one that no handler answered (https.go:201).
 func (p *Proxy) connect(x *exchange) (*goproxy.ConnectAction, string) {
 	mode, err := p.admit(x)
-	if err != nil || !x.entry.Decision.Allowed {
-		x.err = err
+	if x.err = err; p.denies(x) {
 		resp := p.deny(x)
 		return takeOver(func() { p.reject(x.w.conn, resp) }), ""
 	}
@@ -85,7 +85,7 @@ func takeOver(then func()) *goproxy.ConnectAction {
 // interception that is little, on purpose: a denial inside the tunnel is shown
 // by every client, one at CONNECT by few.
 func (p *Proxy) admit(x *exchange) (Mode, error) {
-	if err := p.identify(x); err != nil {
+	if err := p.enforced(x, p.identify(x)); err != nil {
 		return Deny, err
 	}
 	if x.origin.Host != Host && p.Clients.HavePasswords() { // inside nobody can be asked for them
@@ -144,7 +144,7 @@ func (p *Proxy) accept(x *exchange, t *tunnel) {
 	}
 	x.entry.Verdict, x.entry.Status = audit.Answered, http.StatusOK
 	_ = client.SetDeadline(time.Now().Add(p.Timeouts.TLSHandshake))
-	if _, err := client.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n")); err != nil {
+	if _, err := client.Write(p.established(x)); err != nil {
 		_ = client.Close()
 		return
 	}
@@ -155,6 +155,9 @@ func (p *Proxy) accept(x *exchange, t *tunnel) {
 	}
 	switch {
 	case first != tlsHandshake:
+		if x.entry.Report {
+			x.entry.Decision = policy.Decision{Allowed: true} // each request inside is decided
+		}
 		_ = client.SetDeadline(time.Time{})
 		go p.serveInside(client, t, nil)
 	case t.mode == Intercept || t.origin.Host == Host:
@@ -166,6 +169,16 @@ func (p *Proxy) accept(x *exchange, t *tunnel) {
 		_ = p.deny(x).Body.Close()
 		_ = client.Close()
 	}
+}
+
+// established is the answer to a CONNECT that is accepted. One that is to be
+// relayed unread is marked here, or nowhere.
+func (p *Proxy) established(x *exchange) []byte {
+	answer := []byte("HTTP/1.1 200 Connection established\r\n")
+	if x.entry.Report {
+		answer = append(answer, "Robots-Decision: "+p.decisionField(x)+"\r\n"...)
+	}
+	return append(answer, "\r\n"...)
 }
 
 // reject answers a CONNECT on the connection that goproxy has taken over. The

@@ -17,7 +17,7 @@ import (
 // deny returns the answer to an exchange that is not forwarded: because a rule
 // says so, or because x.err kept a decision from being made.
 func (p *Proxy) deny(x *exchange) *http.Response {
-	x.entry.Verdict = audit.Denied
+	x.denied()
 	if x.err != nil {
 		return p.answer(x, problemOf(x.err))
 	}
@@ -29,7 +29,7 @@ func (p *Proxy) deny(x *exchange) *http.Response {
 func (p *Proxy) failed(x *exchange, err error) *http.Response {
 	pr := problemOf(err)
 	if !pr.kind.after {
-		x.entry.Verdict = audit.Denied
+		x.denied()
 	}
 	return p.answer(x, pr)
 }

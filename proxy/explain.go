@@ -43,6 +43,7 @@ type explanation struct {
 	Remedy   string   `json:"remedy,omitempty"`   // what can be done
 	Retry    int      `json:"retry_in,omitempty"` // seconds
 
+	Report   bool          `json:"report,omitempty"`   // it was forwarded only because the mode is report
 	Override *overrideTold `json:"override,omitempty"` // nil where the operator did not decide
 	Pace     *paceTold     `json:"pace,omitempty"`     // nil where it had not to wait
 	Client   *clientTold   `json:"client,omitempty"`   // nil where the configuration does not name it
@@ -85,11 +86,14 @@ func (p *Proxy) explainTo(out *explanation, e *audit.Entry, pr *problem) {
 		out.Decision = "paced"
 	}
 	out.Pace = tellPace(e)
+	out.Report = e.Report
 	switch {
 	case pr != nil:
 		out.Type, out.Title, out.Status = out.made.join(problemPages, pr.kind.name), pr.kind.title, pr.kind.status
 		out.Remedy, out.Retry = remedyOf(pr.kind, e), pr.retrySeconds()
 		out.Detail = out.made.sentence(pr.Error())
+	case e.Report:
+		out.tellReport(e)
 	case e.Verdict != audit.Answered:
 		out.Title, out.Status = "Allowed", http.StatusOK
 		out.Detail = out.made.sentence(e.Decision.String())
@@ -302,17 +306,26 @@ func phrase(e *explanation) string {
 }
 
 // robotsDecision is the Robots-Decision field (a Structured Field item, RFC
-// 9651). Empty when no decision was made.
+// 9651). Empty when no decision was made and nothing is reported.
 func robotsDecision(e *explanation, entry *audit.Entry) string {
-	if e.Decision == "" {
+	word := e.Decision
+	if e.Report && (word == "" || word == "allowed") { // it is not for the decision that it would have been denied
+		word = entry.Denial.Reason
+	}
+	if word == "" {
 		return ""
 	}
 	var buffer [512]byte
-	i := item(append(buffer[:0], e.Decision...))
-	if e.Decision == "paced" {
+	i := item(append(buffer[:0], word...))
+	if e.Report {
+		i = i.flag("report")
+	}
+	if word == kindPaced.name {
 		return e.made.octets(e.Pace.params(i).number("retry", e.Retry).text("agent", e.Agent).text("robots", e.Robots).text("id", e.ID))
 	}
-	i = i.text("reason", entry.Decision.Reason.String())
+	if entry.Decision.Reason != 0 {
+		i = i.text("reason", entry.Decision.Reason.String())
+	}
 	i = i.text("agent", e.Agent).text("group", e.Group).text("rule", e.Rule).number("line", max(e.Line, 0))
 	i = i.text("form", e.Form).text("dialect", e.Dialect)
 	i = e.Override.params(i)

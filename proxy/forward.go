@@ -49,7 +49,8 @@ func (p *Proxy) originHTTP2() *http.HTTP2Config {
 }
 
 // forward sends the request to its origin and returns the answer. It is the
-// last stage: nothing that is denied gets here.
+// last stage: nothing that is denied gets here, and what would be in another mode
+// is marked.
 func (p *Proxy) forward(x *exchange) *http.Response {
 	x.entry.Verdict = audit.Forwarded
 	out := p.outgoing(x)
@@ -129,6 +130,7 @@ var noAgent = []string{""}
 func (x *exchange) interim(status int, fields http.Header, section []byte) error {
 	if status != http.StatusContinue {
 		endToEnd(fields)
+		delete(fields, "Robots-Decision") // as of the final one
 		x.w.writeInterim(status, fields, section)
 	}
 	return nil
@@ -165,7 +167,11 @@ func (p *Proxy) incoming(x *exchange, resp *http.Response) {
 	h := resp.Header
 	endToEnd(h)
 	p.via.add(h, resp.ProtoMajor, resp.ProtoMinor)
-	delete(h, "Alt-Svc") // it would lead the client past this proxy, over HTTP/3
+	delete(h, "Alt-Svc")         // it would lead the client past this proxy, over HTTP/3
+	delete(h, "Robots-Decision") // it would pass for heed's
+	if x.entry.Report {
+		h["Robots-Decision"] = []string{p.decisionField(x)}
+	}
 	if len(resp.Trailer) > 0 && x.in.ProtoMajor == 1 && x.wants.trailers || resp.StatusCode == http.StatusNoContent {
 		delete(h, "Content-Length") // HTTP/1.1 has trailers behind chunks alone, HTTP/2 has both; 204 has none (RFC 9110 §8.6)
 	}

@@ -16,6 +16,9 @@ type item []byte
 // token appends a parameter that is a Token. It is one of heed's own.
 func (i item) token(name, value string) item { return append(i.name(name), value...) }
 
+// flag appends a parameter that is a Boolean and true.
+func (i item) flag(name string) item { return append(append(i, ';'), name...) }
+
 // number appends a parameter that is an Integer, unless it is 0.
 func (i item) number(name string, value int) item {
 	if value == 0 {

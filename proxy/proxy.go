@@ -71,6 +71,12 @@ type Config struct {
 	Require     Requirement                                           // who a client must be; 0: AnyClient
 	Roots       *x509.CertPool                                        // what origins' certificates are verified with; nil: the system's
 
+	// Reports tells whether the mode is report for an origin and a client, whose
+	// own mode is "enforce", "report", or "" where it has none: what politeness
+	// forbids is forwarded then, and marked (report.go). Nil: never.
+	Reports    func(o origin.Origin, client string) bool
+	ReportNote string // what the start page says of that; empty where nothing is reported
+
 	// Transport returns the way that requests go, with the limits of base. It
 	// knows of roundtrip.Exchange. Nil: origins are asked directly, over Dial.
 	Transport func(base *http.Transport) http.RoundTripper
@@ -207,9 +213,11 @@ func (p *Proxy) newEngine() *goproxy.ProxyHttpServer {
 }
 
 // serve is the path of an exchange. Whatever goes wrong, the answer is a
-// denial: there is one call of forward, and it stands behind every check.
+// denial: there is one call of forward, and it stands behind every check. What a
+// check finds is reported in place of that where the mode says so, and it is a
+// matter of politeness (report.go).
 func (p *Proxy) serve(x *exchange) *http.Response {
-	x.err = p.identify(x)
+	x.err = p.enforced(x, p.identify(x))
 	if left, bounded := hops(x.in); x.err == nil && bounded && left == 0 {
 		return p.lastHop(x)
 	}
@@ -222,7 +230,7 @@ func (p *Proxy) serve(x *exchange) *http.Response {
 	if x.err == nil {
 		x.err = p.decide(x)
 	}
-	if x.err != nil || !x.entry.Decision.Allowed {
+	if p.denies(x) {
 		return p.deny(x)
 	}
 	if x.err = p.takeQuota(x); x.err == nil {

@@ -44,16 +44,28 @@ func (p *Proxy) record(x *exchange) {
 // it.
 func (p *Proxy) account(e *audit.Entry) {
 	e.Duration = time.Since(e.Start)
+	if e.Report && e.Verdict != audit.Forwarded { // such as a page of heed's own
+		e.Report, e.Denial = false, audit.Denial{}
+	}
 	if e.Reason == "" {
-		e.Reason = "allowed"
-		if e.Verdict == audit.Denied {
-			e.Reason = kindInternal.name
-		}
+		e.Reason = reasonOf(e)
 	}
 	p.Recent.Record(e)
 	p.Record(e)
 	*e = audit.Entry{}
 	entries.Put(e)
+}
+
+// reasonOf is the reason of what no problem has ended.
+func reasonOf(e *audit.Entry) string {
+	switch {
+	case e.Verdict == audit.Denied:
+		return kindInternal.name
+	case e.Report:
+		return e.Denial.Reason
+	default:
+		return "allowed"
+	}
 }
 
 // entries are used over and over: an entry is the largest part of what recording

@@ -44,10 +44,10 @@ func (p *Proxy) status(x *exchange) *http.Response {
 	}
 }
 
-type startPage struct{ Name, Version, Fingerprint, Host string }
+type startPage struct{ Name, Version, Fingerprint, Host, Report string }
 
 func (p *Proxy) startPage() startPage {
-	return startPage{p.Name, p.Version, p.Authority.Fingerprint, Host}
+	return startPage{p.Name, p.Version, p.Authority.Fingerprint, Host, p.ReportNote}
 }
 
 // whyID explains a decision that was made.
@@ -74,6 +74,8 @@ func (p *Proxy) whyURL(x *exchange, q url.Values) *http.Response {
 		x.err = err
 		return p.deny(x)
 	}
+	asked.entry = e
+	_ = p.denies(asked) // which notes what is reported
 	return p.explained(x, p.explain(e, problemOfEntry(e)))
 }
 
@@ -93,8 +95,11 @@ func (p *Proxy) foretell(ctx context.Context, o origin.Origin, e *audit.Entry) e
 }
 
 // problemOfEntry is what a recorded exchange was answered with; nil when it
-// was allowed.
+// was allowed, or reported.
 func problemOfEntry(e *audit.Entry) *problem {
+	if e.Report && e.Err == "" {
+		return nil
+	}
 	switch k := kindNamed(e.Reason); {
 	case k != nil && k != kindDisallowed && k != kindOverride && k != kindUnreachable:
 		return &problem{kind: k, cause: errors.New(e.Err)}

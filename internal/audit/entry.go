@@ -84,6 +84,12 @@ type Entry struct {
 	Reason   string           // why, as one of a bounded set: a problem's name ("disallowed", "dns-error") or "allowed"
 	Err      string           // the cause where something failed; empty otherwise
 
+	// Report tells that it was forwarded only because the mode is report, and
+	// Denial what it would have been denied for otherwise; zero unless Report.
+	// Reason is that of Denial then, unless the forwarding came to nothing.
+	Report bool
+	Denial Denial
+
 	Status     int
 	BytesIn    int64         // body octets received from the client
 	BytesOut   int64         // body octets sent to the client
@@ -109,6 +115,12 @@ type Pace struct {
 type Identity struct {
 	Name                      string // never empty
 	Purpose, Project, Contact string // each may be empty
+}
+
+// Denial is why something would have been denied.
+type Denial struct {
+	Reason string // as Entry's
+	Cause  string // as Entry's Err; empty where a rule or the operator says it all
 }
 
 // Clone returns a copy that stays what it is. It shares the rules, and the texts

@@ -19,6 +19,7 @@ type kept struct {
 	channel  Channel
 	verdict  Verdict
 	status   int
+	report   bool
 	start    int64  // nanoseconds since 1970; 0: not known
 	texts    []byte // of the entry and of its snapshot, each after its length
 	decision policy.Kept
@@ -45,13 +46,14 @@ func (k *kept) keep(e *Entry) {
 	}
 	k.full = true
 	k.channel, k.verdict, k.status, k.start = e.Channel, e.Verdict, e.Status, nanos(e.Start)
+	k.report = e.Report
 	k.decision.Keep(&e.Decision, keepText)
 	k.texts, k.pace, k.waited = k.texts[:0], e.Pace, e.PaceWait
 	who := e.Identity
 	if who == nil {
 		who = &nobody
 	}
-	for _, text := range [...]string{e.ID, e.Proto, e.Method, e.Origin, e.Target, e.Reason, e.Err, who.Name, who.Purpose, who.Project, who.Contact} {
+	for _, text := range [...]string{e.ID, e.Proto, e.Method, e.Origin, e.Target, e.Reason, e.Err, e.Denial.Reason, e.Denial.Cause, who.Name, who.Purpose, who.Project, who.Contact} {
 		k.put(text)
 	}
 	k.putAll(e.Tokens.Main)
@@ -104,10 +106,10 @@ func (k *kept) is(id string) bool {
 
 // restore returns the entry that is kept, in memory of its own.
 func (k *kept) restore() *Entry {
-	e := &Entry{Channel: k.channel, Verdict: k.verdict, Status: k.status, Start: moment(k.start), Decision: k.decision.Decision(), Pace: k.pace, PaceWait: k.waited}
+	e := &Entry{Channel: k.channel, Verdict: k.verdict, Status: k.status, Report: k.report, Start: moment(k.start), Decision: k.decision.Decision(), Pace: k.pace, PaceWait: k.waited}
 	all := reader{octets: k.texts, text: string(k.texts)}
 	var who Identity
-	for _, text := range [...]*string{&e.ID, &e.Proto, &e.Method, &e.Origin, &e.Target, &e.Reason, &e.Err, &who.Name, &who.Purpose, &who.Project, &who.Contact} {
+	for _, text := range [...]*string{&e.ID, &e.Proto, &e.Method, &e.Origin, &e.Target, &e.Reason, &e.Err, &e.Denial.Reason, &e.Denial.Cause, &who.Name, &who.Purpose, &who.Project, &who.Contact} {
 		*text = all.next()
 	}
 	if who != nobody {

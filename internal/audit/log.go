@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"io"
 	"strconv"
 	"sync"
@@ -85,7 +86,44 @@ func appendEntry(dst members, e *Entry) members {
 	if e.Identity != nil {
 		l = l.identity(e.Identity)
 	}
-	return l.unlessEmpty(`,"cause":`, e.Err)
+	if e.Report {
+		l = l.report(e)
+	}
+	l = l.further(e)
+	return l.unlessEmpty(`,"cause":`, cmp.Or(e.Err, e.Denial.Cause))
+}
+
+// report appends that it was forwarded only because the mode is report, and for
+// what it would have been denied where reason says something else.
+func (l members) report(e *Entry) members {
+	l = l.name(`,"report":true`)
+	if e.Denial.Reason == e.Reason {
+		return l
+	}
+	return l.name(`,"denial":`).text(e.Denial.Reason)
+}
+
+// further appends, where there are some, which of the tokens are further ones,
+// and the User-Agent fields where the decision rests on them too: from these it
+// can be made again.
+func (l members) further(e *Entry) members {
+	if len(e.Tokens.Also) > 0 {
+		l = l.name(`,"also":`).list(e.Tokens.Also)
+	}
+	if len(e.Tokens.Fields) > 0 && e.looksAtFields() {
+		l = l.name(`,"user_agent":`).list(e.Tokens.Fields)
+	}
+	return l
+}
+
+// looksAtFields tells whether a dialect may have looked for names in the whole
+// User-Agent fields: rules were compiled with policy.Options.Cautious, or are
+// the operator's, of which nobody knows here.
+func (e *Entry) looksAtFields() bool {
+	if o := e.Decision.Override; o != nil {
+		return o.Action == policy.UseOperatorsRules
+	}
+	return e.Snapshot != nil && e.Snapshot.Cautious
 }
 
 // identity appends who asked, by the name that the configuration has for it.
@@ -113,10 +151,15 @@ func (l members) tokens(t policy.Tokens) members {
 	if len(t.Main)+len(t.Also) == 0 {
 		return append(l, `["*"]`...)
 	}
+	return l.list(t.Main, t.Also)
+}
+
+// list appends an array of texts, of which there are some.
+func (l members) list(all ...[]string) members {
 	l = append(l, '[')
-	for _, names := range [...][]string{t.Main, t.Also} {
-		for _, name := range names {
-			l = append(l.text(name), ',')
+	for _, texts := range all {
+		for _, text := range texts {
+			l = append(l.text(text), ',')
 		}
 	}
 	l[len(l)-1] = ']'

@@ -26,7 +26,7 @@ func TestLogLine(t *testing.T) {
 		`"proto":"HTTP/2.0","method":"GET","origin":"https://a.example","path":"/private/x?q=1",` +
 		`"tokens":["examplebot","otherbot"],"verdict":"denied","reason":"disallowed",` +
 		`"rule":"Disallow: /private/","line":12,"group":"ExampleBot","form":"/private/x","dialect":"robotstxt",` +
-		`"status":403,"bytes_in":7,"bytes_out":512,"ms":1.5,"robots_ms":1,"origin_ms":0.25,"cause":"a cause","message":"exchange"}` + "\n"
+		`"status":403,"bytes_in":7,"bytes_out":512,"ms":1.5,"robots_ms":1,"origin_ms":0.25,"also":["otherbot"],"cause":"a cause","message":"exchange"}` + "\n"
 	if got := line(t, denied()); got != want {
 		t.Errorf("the line is\n%s, want\n%s", got, want)
 	}
@@ -61,6 +61,51 @@ func TestLogLineTellsOnWhoseWordItWasDecided(t *testing.T) {
 	want = `"override":"https://a.example","override_action":"file","override_file":"a-robots.txt","override_reason":"agreed","override_reference":"ticket 4711","override_owner":"lab admin","override_expires":"2027-03-31",`
 	if got := line(t, e); !strings.Contains(got, want) {
 		t.Errorf("the line is\n%s, want in it\n%s", got, want)
+	}
+}
+
+func TestLogLineTellsWhatWouldHaveBeenDenied(t *testing.T) {
+	const end = `"ms":0,"robots_ms":0,"origin_ms":0,`
+	for _, tt := range []struct {
+		why, want string
+		entry     Entry
+	}{
+		{"denied otherwise, by a rule", `"verdict":"forwarded","reason":"disallowed","status":200,"bytes_in":0,"bytes_out":0,` + end + `"report":true,"message":"exchange"}`,
+			Entry{Reason: "disallowed", Report: true, Denial: Denial{Reason: "disallowed"}}},
+		{"and why", end + `"report":true,"cause":"waiting for it: timeout","message":"exchange"}`,
+			Entry{Reason: "robots-pending", Report: true, Denial: Denial{"robots-pending", "waiting for it: timeout"}}},
+		{"but the origin failed", `"reason":"dns-error","status":200,"bytes_in":0,"bytes_out":0,` + end + `"report":true,"denial":"robots-pending","cause":"no such host","message":"exchange"}`,
+			Entry{Reason: "dns-error", Err: "no such host", Report: true, Denial: Denial{"robots-pending", "waiting for it: timeout"}}},
+		{"nothing", `"verdict":"forwarded","reason":"allowed","status":200,"bytes_in":0,"bytes_out":0,` + end + `"message":"exchange"}`,
+			Entry{Reason: "allowed"}},
+	} {
+		tt.entry.Verdict, tt.entry.Status = Forwarded, 200
+		if got := line(t, &tt.entry); !strings.Contains(got, tt.want) {
+			t.Errorf("%s: the line is\n%swant in it\n%s", tt.why, got, tt.want)
+		}
+	}
+}
+
+// TestLogLineHasWhatADecisionIsMadeOf, so that it can be made again.
+func TestLogLineHasWhatADecisionIsMadeOf(t *testing.T) {
+	who := policy.Tokens{Main: []string{"libcurl"}, Also: []string{"r-curl", "httr"}, Fields: []string{`libcurl/8 r-curl/6 "httr"/1`}}
+	const further, fields = `"also":["r-curl","httr"]`, `"user_agent":["libcurl/8 r-curl/6 \"httr\"/1"]`
+	for _, tt := range []struct {
+		why                       string
+		entry                     Entry
+		wantFurther, wantTheField bool
+	}{
+		{"further names", Entry{Tokens: who, Snapshot: &policy.Snapshot{}}, true, false},
+		{"none", Entry{Tokens: policy.Tokens{Main: who.Main, Fields: who.Fields}, Snapshot: &policy.Snapshot{}}, false, false},
+		{"a cautious reading looks at the field", Entry{Tokens: who, Snapshot: &policy.Snapshot{Cautious: true}}, true, true},
+		{"so may that of the operator's file", Entry{Tokens: who, Decision: policy.Decision{Override: &policy.Override{Action: policy.UseOperatorsRules}}}, true, true},
+		{"the operator's word does not", Entry{Tokens: who, Decision: policy.Decision{Override: &policy.Override{Action: policy.AllowOrigin}}}, true, false},
+		{"nothing was decided", Entry{Tokens: who}, true, false},
+	} {
+		got := line(t, &tt.entry)
+		if strings.Contains(got, further) != tt.wantFurther || strings.Contains(got, fields) != tt.wantTheField {
+			t.Errorf("%s: %s", tt.why, got)
+		}
 	}
 }
 

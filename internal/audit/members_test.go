@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"math/rand/v2"
 	"net/netip"
 	"strings"
@@ -53,7 +54,19 @@ func zerologLine(e *Entry) string {
 		unlessEmpty("project", i.Project)
 		unlessEmpty("client_contact", i.Contact)
 	}
-	unlessEmpty("cause", e.Err)
+	if e.Report {
+		ev.Bool("report", true)
+		if e.Denial.Reason != e.Reason {
+			ev.Str("denial", e.Denial.Reason)
+		}
+	}
+	if len(e.Tokens.Also) > 0 {
+		ev.Strs("also", e.Tokens.Also)
+	}
+	if d.Override != nil && d.Override.Action == policy.UseOperatorsRules && len(e.Tokens.Fields) > 0 {
+		ev.Strs("user_agent", e.Tokens.Fields)
+	}
+	unlessEmpty("cause", cmp.Or(e.Err, e.Denial.Cause))
 	ev.Msg("exchange")
 	return b.String()
 }
@@ -78,7 +91,8 @@ func FuzzLogLineIsAsZerologWritesIt(f *testing.F) {
 			if got, want := line(t, e), zerologLine(e); got != want {
 				t.Errorf("the line is\n%swant\n%s", got, want)
 			}
-			e.Client, e.Tokens, e.Snapshot, e.Identity = netip.AddrPort{}, policy.Tokens{}, nil, nil
+			e.Client, e.Tokens, e.Snapshot, e.Identity = netip.AddrPort{}, policy.Tokens{Fields: []string{text, target}}, nil, nil
+			e.Report, e.Denial = true, Denial{Reason: text, Cause: target}
 			e.Decision = policy.Decision{Override: &policy.Override{For: token, Action: policy.UseOperatorsRules, File: text, Reason: target, Reference: text, Owner: token, Expires: time.Unix(number>>20, 0)}}
 		}
 	})

@@ -5,8 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// How many entries can still be looked up by id. Denials are kept longer than
-// forwards because they are what people ask about; together the slots hold
+// How many entries can still be looked up by id. Denials, and what would be one
+// if the mode were not report, are kept longer than other forwards because they
+// are what people ask about; together the slots hold
 // about 8 MiB of ordinary entries, and not more than 64 MiB of the largest.
 const (
 	keepDenied    = 4096
@@ -40,7 +41,7 @@ type slot struct {
 // Record keeps a copy of e in place of the oldest of its kind.
 func (r *Recent) Record(e *Entry) {
 	var at *atomic.Pointer[slot]
-	if e.Verdict == Denied {
+	if e.Verdict == Denied || e.Report {
 		at = &r.denied.slots[(r.denied.next.Add(1)-1)%keepDenied]
 	} else {
 		at = &r.forwarded.slots[(r.forwarded.next.Add(1)-1)%keepForwarded]

@@ -39,13 +39,17 @@ func TestRecentDisplacesTheOldest(t *testing.T) {
 	for id := range keepDenied + 1 {
 		r.Record(named(id, Denied))
 	}
+	r.Record(&Entry{ID: "reported", Verdict: Forwarded, Report: true})
 	for id := range 3 * keepDenied {
 		r.Record(named(1_000_000+id, Forwarded))
+	}
+	if r.Find("reported") == nil {
+		t.Error("what would have been denied was displaced by forwards")
 	}
 	if r.Find("0") != nil {
 		t.Error("the oldest denial is still there")
 	}
-	for _, id := range []int{1, keepDenied / 2, keepDenied, 1_000_000 + 3*keepDenied - 1, 1_000_000 + 3*keepDenied - keepForwarded} {
+	for _, id := range []int{2, keepDenied / 2, keepDenied, 1_000_000 + 3*keepDenied - 1, 1_000_000 + 3*keepDenied - keepForwarded} {
 		if r.Find(strconv.Itoa(id)) == nil {
 			t.Errorf("entry %d is gone", id)
 		}
@@ -91,7 +95,9 @@ func TestRecentReturnsWhatWasRecorded(t *testing.T) {
 	}
 	known := denied()
 	known.Identity = &Identity{Name: "news", Purpose: "an archive", Contact: "lab@a.example"}
-	for _, e := range []*Entry{long, known, stale, denied(), {ID: "2", Decision: policy.Decision{Allowed: true}, Err: "a cause"}, long} {
+	reported := denied()
+	reported.Verdict, reported.Report, reported.Denial = Forwarded, true, Denial{"robots-pending", "timeout"}
+	for _, e := range []*Entry{long, known, stale, denied(), {ID: "2", Decision: policy.Decision{Allowed: true}, Err: "a cause"}, reported, long} {
 		for range keepDenied {
 			r.Record(e)
 		}
@@ -100,7 +106,7 @@ func TestRecentReturnsWhatWasRecorded(t *testing.T) {
 			want := &Entry{
 				ID: e.ID, Start: e.Start, Client: e.Client, Channel: e.Channel, Proto: e.Proto, Method: e.Method, Identity: e.Identity,
 				Origin: e.Origin, Target: e.Target[:min(len(e.Target), keepText)], Tokens: e.Tokens,
-				Verdict: e.Verdict, Decision: e.Decision.Clone(keepText), Reason: e.Reason, Err: e.Err, Status: e.Status,
+				Verdict: e.Verdict, Decision: e.Decision.Clone(keepText), Reason: e.Reason, Err: e.Err, Status: e.Status, Report: e.Report, Denial: e.Denial,
 			}
 			if s := e.Snapshot; s != nil {
 				want.Consult(&policy.Snapshot{

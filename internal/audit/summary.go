@@ -23,12 +23,16 @@ type Summary struct {
 	requests  int
 	forwarded int
 	failed    int // of forwarded: the origin did not answer, or the client did not stay for it
+	reported  int // of forwarded: only because the mode is report
 	denied    map[cause]int
 	lost      int // denials of causes beyond maxCauses
 }
 
-// cause is what a denial is counted under.
-type cause struct{ origin, why string }
+// cause is what a denial is counted under, or what would have been one.
+type cause struct {
+	origin, why string
+	report      bool
+}
 
 const maxCauses = 20_000
 
@@ -49,9 +53,16 @@ func (s *Summary) Record(e *Entry) {
 		if e.Err != "" {
 			s.failed++
 		}
-		return
+		if !e.Report {
+			return
+		}
+		s.reported++
 	}
-	c := cause{e.Origin, why(e)}
+	s.because(cause{e.Origin, why(e), e.Report})
+}
+
+// because counts a cause.
+func (s *Summary) because(c cause) {
 	if _, known := s.denied[c]; !known {
 		if len(s.denied) >= maxCauses {
 			s.lost++
@@ -64,6 +75,9 @@ func (s *Summary) Record(e *Entry) {
 
 // why names the rule that decided, or the problem where no rule did.
 func why(e *Entry) string {
+	if e.Decision.Allowed { // something else denied it
+		return reason(e)
+	}
 	if rule := e.Decision.Rule(); rule != "" {
 		why := fmt.Sprintf("%s (line %d)", printable(rule), e.Decision.Line)
 		if e.Decision.Dialect != "" {
@@ -76,6 +90,13 @@ func why(e *Entry) string {
 	}
 	if o := e.Decision.Override; o != nil {
 		return "by the operator: " + printable(o.Reason)
+	}
+	return reason(e)
+}
+
+func reason(e *Entry) string {
+	if e.Report {
+		return e.Denial.Reason
 	}
 	return e.Reason
 }
@@ -102,7 +123,11 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := &counter{w: w}
-	fmt.Fprintf(out, "heed: %s, %d forwarded, %d denied\n", plural(s.requests, "request"), s.forwarded, s.requests-s.forwarded)
+	only := ""
+	if s.reported > 0 {
+		only = fmt.Sprintf(" (%d of them only because of report mode)", s.reported)
+	}
+	fmt.Fprintf(out, "heed: %s, %d forwarded%s, %d denied\n", plural(s.requests, "request"), s.forwarded, only, s.requests-s.forwarded)
 	if s.failed > 0 {
 		fmt.Fprintf(out, "heed: %d of the forwarded had no whole answer\n", s.failed)
 	}
@@ -110,7 +135,7 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	rows := s.rows()
 	shown := rows[:min(len(rows), summaryRows)]
 	for _, r := range shown {
-		fmt.Fprintf(tw, "  %d\t%s\t%s\n", r.n, origin(r.cause), r.why)
+		fmt.Fprintf(tw, "  %d\t%s\t%s\n", r.n, origin(r.cause), r.words())
 	}
 	if err := tw.Flush(); err != nil {
 		return out.n, err
@@ -132,6 +157,14 @@ func origin(c cause) string {
 	return c.origin
 }
 
+// words say why, and whether it was forwarded all the same.
+func (c cause) words() string {
+	if c.report {
+		return c.why + ", forwarded in report mode"
+	}
+	return c.why
+}
+
 // row is a cause and how often it denied.
 type row struct {
 	cause
@@ -145,7 +178,7 @@ func (s *Summary) rows() []row {
 		rows = append(rows, row{c, n})
 	}
 	slices.SortFunc(rows, func(a, b row) int {
-		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.origin, b.origin), cmp.Compare(a.why, b.why))
+		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.origin, b.origin), cmp.Compare(a.words(), b.words()))
 	})
 	return rows
 }

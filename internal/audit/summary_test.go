@@ -50,6 +50,35 @@ heed: 2 of the forwarded had no whole answer
 	}
 }
 
+func TestSummaryTellsWhatReportModeForwarded(t *testing.T) {
+	s := NewSummary()
+	reported := func(e *Entry) *Entry {
+		e.Verdict, e.Report, e.Denial = Forwarded, true, Denial{Reason: e.Reason}
+		return e
+	}
+	for range 2 {
+		s.Record(reported(byRule("https://a.example", "/x", 2)))
+	}
+	s.Record(byRule("https://a.example", "/x", 2)) // of a client whose mode is enforce
+	late := reported(&Entry{Origin: "https://a.example", Reason: "robots-pending"})
+	late.Reason, late.Err = "connection-refused", "refused"
+	s.Record(late)
+	paced := reported(&Entry{Origin: "https://b.example", Reason: "paced"})
+	paced.Decision = policy.Decision{Allowed: true, Reason: policy.ReasonRule, Value: "/x", Line: 3} // which is not why
+	s.Record(paced)
+	s.Record(&Entry{Verdict: Forwarded, Origin: "https://a.example", Reason: "allowed"})
+	want := `heed: 6 requests, 5 forwarded (4 of them only because of report mode), 1 denied
+heed: 1 of the forwarded had no whole answer
+  2  https://a.example  Disallow: /x (line 2), forwarded in report mode
+  1  https://a.example  Disallow: /x (line 2)
+  1  https://a.example  robots-pending, forwarded in report mode
+  1  https://b.example  paced, forwarded in report mode
+`
+	if got := written(t, s); got != want {
+		t.Errorf("the summary is\n%s, want\n%s", got, want)
+	}
+}
+
 func TestSummaryTellsTheOperatorsWordFromTheSites(t *testing.T) {
 	s := NewSummary()
 	e := byRule("https://a.example", "/x", 2)

@@ -28,6 +28,7 @@ type Metrics struct {
 	robotsWait prometheus.Histogram     // seconds
 	received   prometheus.Counter       // octets
 	sent       prometheus.Counter       // octets
+	reported   *prometheus.CounterVec   // reason
 	overrides  *prometheus.CounterVec   // action
 	clientTLS  *prometheus.CounterVec   // reason
 	clients    *prometheus.CounterVec   // client, verdict
@@ -64,6 +65,7 @@ func New(version string, g Gauges) *Metrics {
 		robotsWait:    histogram("exchange_robots_wait_seconds", "Time that an exchange waited for robots.txt."),
 		received:      counter("exchange_received_bytes_total", "Body octets received from clients."),
 		sent:          counter("exchange_sent_bytes_total", "Body octets sent to clients."),
+		reported:      counters("reported_total", "Exchanges that were forwarded only because the mode is report, by the reason for which they would have been denied.", "reason"),
 		overrides:     counters("overrides_used_total", "Exchanges that the operator's word decided in place of a robots.txt.", "action"),
 		clientTLS:     counters("client_tls_failures_total", "TLS with clients, inside a CONNECT, that came to nothing, by reason.", "reason"),
 		clients:       counters("client_requests_total", "Exchanges of clients that have a name in the configuration, by that name and what heed did.", "client", "verdict"),
@@ -81,7 +83,7 @@ func New(version string, g Gauges) *Metrics {
 	})
 	build.Set(1)
 	m.registry.MustRegister(build,
-		m.exchanges, m.duration, m.robotsWait, m.received, m.sent, m.overrides, m.clientTLS, m.clients,
+		m.exchanges, m.duration, m.robotsWait, m.received, m.sent, m.reported, m.overrides, m.clientTLS, m.clients,
 		m.fetches, m.fetchRequests, m.fetchDuration, m.confirmed, m.ahead, m.joined, m.evicted,
 		gauge("tunnels_open", "Connections taken over by CONNECT or a WebSocket.", func() float64 { return float64(g.Tunnels()) }),
 		gauge("robots_origins", "Origins whose robots.txt is remembered.", func() float64 { return float64(g.RobotsOrigins()) }),
@@ -121,6 +123,9 @@ func (m *Metrics) Exchange(e *audit.Entry) {
 	s.duration.Observe(e.Duration.Seconds())
 	if e.Snapshot != nil {
 		m.robotsWait.Observe(e.RobotsWait.Seconds())
+	}
+	if e.Report {
+		m.reported.WithLabelValues(e.Denial.Reason).Inc()
 	}
 	if o := e.Decision.Override; o != nil {
 		m.overrides.WithLabelValues(o.Action.String()).Inc()

@@ -32,7 +32,7 @@ func TestMetricsKeepPrometheusRules(t *testing.T) {
 	m.Store(func() Store { return Store{} })
 	m.Log(func() Log { return Log{} })
 	m.Quotas(func() []Quota { return []Quota{{}} })
-	m.Exchange(&audit.Entry{Reason: "disallowed"})
+	m.Exchange(&audit.Entry{Reason: "disallowed", Report: true})
 	problems, err := testutil.GatherAndLint(m.registry)
 	if err != nil {
 		t.Fatal(err)
@@ -49,6 +49,7 @@ func TestExchangesAndFetchesAreCounted(t *testing.T) {
 	m.Exchange(&audit.Entry{Reason: "override", Decision: policy.Decision{Override: &policy.Override{Action: policy.DisallowOrigin}}})
 	m.Exchange(&audit.Entry{Verdict: audit.Forwarded, Reason: "allowed", Decision: policy.Decision{Allowed: true, Override: &policy.Override{Action: policy.UseOperatorsRules}}})
 	m.Exchange(&audit.Entry{Reason: "disallowed", Identity: &audit.Identity{Name: "news"}})
+	m.Exchange(&audit.Entry{Verdict: audit.Forwarded, Reason: "dns-error", Report: true, Denial: audit.Denial{Reason: "disallowed"}, Channel: audit.Tunnel})
 	o := m.Fetches()
 	o.Fetched(fetch.Event{Snapshot: &policy.Snapshot{Access: policy.Unavailable}, Requests: 3, Duration: time.Second})
 	o.Fetched(fetch.Event{Snapshot: &policy.Snapshot{Status: 304}, Requests: 1, Confirmed: true, Ahead: true})
@@ -72,6 +73,8 @@ func TestExchangesAndFetchesAreCounted(t *testing.T) {
 		`heed_robots_fetch_joined_total 1`,
 		`heed_robots_evicted_total 7`,
 		`heed_client_requests_total{client="news",verdict="denied"} 1`,
+		`heed_exchanges_total{channel="tunnel",reason="dns-error",verdict="forwarded"} 1`,
+		`heed_reported_total{reason="disallowed"} 1`,
 		`heed_overrides_used_total{action="disallow"} 1`,
 		`heed_overrides_used_total{action="file"} 1`,
 		`heed_overrides_configured 8`,

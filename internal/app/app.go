@@ -51,6 +51,7 @@ type App struct {
 	pacer     *pace.Pacer
 	clients   *agent.Clients // nil: none has a name
 	quotas    *quota.Keeper
+	modes     *Modes
 	proxy     *proxy.Proxy
 	fetcher   *fetch.Fetcher
 	store     *store.File // nil: none
@@ -94,7 +95,11 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{log: o.Log, ca: authority, overrides: overrides, clients: clients, quotas: quotas, ready: new(admin.Readiness), shutdown: time.Duration(c.Timeouts.Shutdown)}
+	modes, err := NewModes(c)
+	if err != nil {
+		return nil, err
+	}
+	a := &App{log: o.Log, ca: authority, overrides: overrides, clients: clients, modes: modes, quotas: quotas, ready: new(admin.Readiness), shutdown: time.Duration(c.Timeouts.Shutdown)}
 	if err := a.listen(ctx, c, dialer); err != nil {
 		return nil, err
 	}

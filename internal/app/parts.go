@@ -171,6 +171,8 @@ func proxyConfig(c config.Config, version, via string, a *App, d *dial.Dialer, r
 		Mode:        modeOf(c.HTTPS),
 		Clients:     a.clients,
 		Require:     requirementOf(c.Identity),
+		Reports:     a.modes.Reports,
+		ReportNote:  ReportNote(c),
 		ConnectPort: portsOf(c.ConnectPorts),
 		AllowClient: clientsOf(c.Clients),
 		Roots:       roots,

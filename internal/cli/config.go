@@ -23,6 +23,7 @@ type configFlags struct {
 	adminFlag
 	clientFlag
 	stateFlag
+	modeFlag
 	upstreamFlags
 	logFlags
 }

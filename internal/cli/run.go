@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -33,6 +34,7 @@ const (
 type runCmd struct {
 	fileFlag
 	stateFlag
+	modeFlag
 	upstreamFlags
 	AdminListen string   `placeholder:"ADDR" help:"HOST:PORT of /metrics and /healthz (off)."`
 	Log         string   `placeholder:"FILE" help:"Append heed's log, a JSON line an exchange, to FILE."`
@@ -88,6 +90,9 @@ func (c *runCmd) run(command *kong.Context, std streams) error {
 		return err
 	}
 	warn(std.err, cfg, time.Now())
+	if note := app.ReportNote(cfg); note != "" {
+		fmt.Fprintf(std.err, "heed: report mode: %s\n", strings.TrimSuffix(note, "."))
+	}
 	options := app.Options{Log: zerolog.Nop(), Version: thisBuild().Version, Private: true}
 	if c.Log != "" {
 		var end func()

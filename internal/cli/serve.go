@@ -23,6 +23,7 @@ type serveCmd struct {
 	adminFlag
 	clientFlag
 	stateFlag
+	modeFlag
 	upstreamFlags
 	logFlags
 }
@@ -60,6 +61,7 @@ func (c *serveCmd) Run(command *kong.Context, std streams) error {
 		version: thisBuild().Version,
 		proxy:   a.ProxyAddr(), admin: a.AdminAddr(),
 		ca: a.CA().CertFile(), fingerprint: a.CA().Fingerprint(),
+		report:  app.ReportNote(cfg),
 		program: program(os.Args[0]),
 		env:     envCommand(command, cfg.Listen, a.ProxyAddr()),
 	}
@@ -80,6 +82,7 @@ func (c *serveCmd) Run(command *kong.Context, std streams) error {
 type welcome struct {
 	version, proxy, admin string // admin is "" when it is off
 	ca, fingerprint       string
+	report                string // where the mode is report; "" where it is nowhere
 	program               string // how to call heed
 	env                   string // the heed env command that fits
 }
@@ -102,6 +105,9 @@ func (w welcome) print(out io.Writer) {
 	fmt.Fprintf(out, "heed %s is ready\n", w.version)
 	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(table, "  proxy\thttp://%s\n  admin\t%s\n  CA\t%s\n\tSHA-256 %s\n", w.proxy, admin, w.ca, w.fingerprint)
+	if w.report != "" {
+		fmt.Fprintf(table, "  report\t%s\n", w.report)
+	}
 	_ = table.Flush()
 	fmt.Fprintln(out, "next")
 	for _, do := range w.next() {
@@ -117,8 +123,12 @@ func (w welcome) log(log zerolog.Logger) {
 	for _, do := range w.next() {
 		next = append(next, do[0]+"  "+do[1])
 	}
-	log.Log().Str("level", "info").Str("version", w.version).Str("proxy", w.proxy).Str("admin", w.admin).
-		Str("ca", w.ca).Str("ca_sha256", w.fingerprint).Strs("next", next).Msg("ready")
+	line := log.Log().Str("level", "info").Str("version", w.version).Str("proxy", w.proxy).Str("admin", w.admin).
+		Str("ca", w.ca).Str("ca_sha256", w.fingerprint)
+	if w.report != "" {
+		line = line.Str("report", w.report)
+	}
+	line.Strs("next", next).Msg("ready")
 }
 
 // envCommand is the heed env that finds a heed started by this command line.

@@ -36,6 +36,9 @@ type (
 		AllowAddress []string `placeholder:"CIDR" sep:"none" help:"Allow connections to a special range, such as 127.0.0.0/8. Can be repeated."`
 		Upstream     string   `name:"upstream-proxy" placeholder:"URL" env:"HEED_UPSTREAM_PROXY" help:"Connect through this proxy: http, https or socks5, or environment for that of HTTP_PROXY (none)."`
 	}
+	modeFlag struct {
+		Mode string `placeholder:"MODE" env:"HEED_MODE" help:"enforce, or report: what robots.txt forbids is forwarded all the same, and marked (enforce)."`
+	}
 	logFlags struct {
 		LogLevel  string `placeholder:"LEVEL" env:"HEED_LOG_LEVEL" help:"debug, info, warn or error (info)."`
 		LogFormat string `placeholder:"FORMAT" env:"HEED_LOG_FORMAT" help:"json, console, or auto: console on a terminal (auto)."`
@@ -45,6 +48,7 @@ type (
 // keyOfFlag says which key of the configuration a flag sets.
 var keyOfFlag = map[string]string{
 	"state-dir":      "state_dir",
+	"mode":           "mode",
 	"listen":         "listen",
 	"admin-listen":   "admin_listen",
 	"allow-client":   "clients.allow",

@@ -10,8 +10,8 @@ import (
 // the path of the file, DIR for its folder.
 var badFiles = []struct{ reason, file, fault string }{
 	// The form of the file.
-	{"a list where the keys belong", "- listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, identity, robots, pace, cache, policy, overrides, timeouts, limits, log`},
-	{"one word", "listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, identity, robots, pace, cache, policy, overrides, timeouts, limits, log`},
+	{"a list where the keys belong", "- listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, mode, modes, https, connect_ports, connect_to, allow_address, upstream, clients, identity, robots, pace, cache, policy, overrides, timeouts, limits, log`},
+	{"one word", "listen\n", `FILE:1: the file: not a section; write KEY: VALUE lines with the keys listen, admin_listen, state_dir, contact, mode, modes, https, connect_ports, connect_to, allow_address, upstream, clients, identity, robots, pace, cache, policy, overrides, timeouts, limits, log`},
 	{"a tab as indent", "robots:\n\ttimeout: 5s\n", `FILE:2: not YAML: found character '	' that cannot start any token; config.example.yaml shows the form`},
 	{"a quote that never ends", "contact: \"https://a.example\nlisten: x\n", `FILE:1: not YAML: could not find end character of double-quoted text; config.example.yaml shows the form`},
 	{"a bracket that never ends", "connect_ports: [80, 443\n", `FILE:1: not YAML: sequence end token ']' not found; config.example.yaml shows the form`},
@@ -21,7 +21,7 @@ var badFiles = []struct{ reason, file, fault string }{
 	{"a tag", "listen: !!str 127.0.0.1:1\n", `FILE:1: listen: anchors, aliases and tags are not read; write the value itself`},
 	{"a list as a key", "? [a]\n: b\n", `FILE:2: not YAML: found an invalid key for this map; config.example.yaml shows the form`},
 	{"octets that are no text", "\xff\xfe\x00l", `FILE: not UTF-8; save the file in that encoding`},
-	{"a number where a name belongs", "3128: listen\n", `FILE:1: 3128: no such key; the keys here are listen, admin_listen, state_dir, contact, https, connect_ports, connect_to, allow_address, upstream, clients, identity, robots, pace, cache, policy, overrides, timeouts, limits, log`},
+	{"a number where a name belongs", "3128: listen\n", `FILE:1: 3128: no such key; the keys here are listen, admin_listen, state_dir, contact, mode, modes, https, connect_ports, connect_to, allow_address, upstream, clients, identity, robots, pace, cache, policy, overrides, timeouts, limits, log`},
 
 	// Keys.
 	{"a slip of the pen", "lisen: 127.0.0.1:3128\n", `FILE:1: lisen: no such key; did you mean "listen"?`},
@@ -150,6 +150,16 @@ FILE:2: overrides[0]: has no owner; write owner: lab admin, or whoever answers f
 	{"credentials in a reference", with("reference: https://me:hunter2@tickets.example/1"), `FILE:7: overrides[0].reference: "https://REDACTED@tickets.example/1" holds what looks like credentials (//NAME@), and clients are shown it; leave out what stands before the @`},
 	{"two for one origin", but("") + "  - {origin: 'HTTPS://A.example:443/', action: disallow, reason: r, owner: o}\n", `FILE:7: overrides[1].origin: "https://a.example" already has an override, overrides[0]; keep one of them`},
 	{"two for the same hosts", "overrides:\n  - {host: '*.a.example', action: disallow, reason: r, owner: o}\n  - {host: '*.A.example', action: disallow, reason: r, owner: o}\n", `FILE:3: overrides[1].host: "*.a.example" already has an override, overrides[0]; keep one of them`},
+
+	// Modes.
+	{"a mode that is none", "mode: warn\n", `FILE:1: mode: "warn" is not one of enforce and report`},
+	{"a mode of https", "mode: tunnel\n", `FILE:1: mode: "tunnel" is not one of enforce and report`},
+	{"nothing in a mode", "modes:\n  - {}\n", `FILE:2: modes[0]: has no origin; write origin: https://a.example, or host: a.example or *.a.example
+FILE:2: modes[0]: has no mode; write mode: enforce or report`},
+	{"a mode of its own that is none", "modes: [{host: a.example, mode: allow}]\n", `FILE:1: modes[0].mode: "allow" is not one of enforce and report`},
+	{"a mode for an origin and a host", "modes: [{origin: 'https://a.example', host: a.example, mode: report}]\n", `FILE:1: modes[0].host: "a.example" stands beside an origin; write one of the two: origin is one scheme, host and port, host is all of a host's`},
+	{"two modes for one origin", "modes:\n  - {origin: 'https://a.example', mode: report}\n  - {origin: 'https://A.example:443', mode: enforce}\n", `FILE:3: modes[1].origin: "https://a.example" already has a mode, modes[0]; keep one of them`},
+	{"two modes for the same hosts", "modes:\n  - {host: '*.a.example', mode: report}\n  - {host: '*.A.example', mode: report}\n", `FILE:3: modes[1].host: "*.a.example" already has a mode, modes[0]; keep one of them`},
 
 	// Bounds.
 	{"a client that waits and has no name", "pace:\n  patient: [{hold: 1m}]\n", `FILE:2: pace.patient[0]: has no token; write token: ExampleBot, the product token that the client goes by`},

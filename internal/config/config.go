@@ -36,6 +36,8 @@ type Config struct {
 	AdminListen  string           `yaml:"admin_listen"`  // HOST:PORT on loopback, or Off
 	StateDir     string           `yaml:"state_dir"`     // where the CA is kept; "" lets the caller choose
 	Contact      string           `yaml:"contact"`       // http, https or mailto URL for the User-Agent of robots.txt fetches; "" for none
+	Mode         string           `yaml:"mode"`          // Enforce or Report
+	Modes        []OriginMode     `yaml:"modes"`         // origins with a mode of their own
 	HTTPS        HTTPS            `yaml:"https"`         // what is done at CONNECT
 	ConnectPorts []Ports          `yaml:"connect_ports"` // ports that CONNECT may name; never empty
 	ConnectTo    []dial.ConnectTo `yaml:"connect_to"`    // connections sent elsewhere; the first that matches counts
@@ -147,6 +149,7 @@ func Default() Config {
 	return Config{
 		Listen:       "127.0.0.1:3128",
 		AdminListen:  "127.0.0.1:3129",
+		Mode:         Enforce,
 		HTTPS:        HTTPS{Mode: Intercept},
 		ConnectPorts: []Ports{{80, 80}, {443, 443}, {1024, 65535}},
 		Identity:     Identity{Require: RequireAny},

@@ -25,6 +25,10 @@ listen: 0.0.0.0:8080
 admin_listen: off
 state_dir: /var/lib/heed
 contact: https://example.com/bot
+mode: report
+modes:
+  - {origin: HTTPS://A.example:443/, mode: enforce, reason: "they  complained"}
+  - {host: "*.Bücher.example", mode: report}
 https:
   mode: tunnel
   exceptions:
@@ -100,6 +104,11 @@ func fullConfig() Config {
 		AdminListen: Off,
 		StateDir:    "/var/lib/heed",
 		Contact:     "https://example.com/bot",
+		Mode:        Report,
+		Modes: []OriginMode{
+			{Origin: "https://a.example", Mode: Enforce, Reason: "they complained"},
+			{Host: "*.xn--bcher-kva.example", Mode: Report},
+		},
 		HTTPS: HTTPS{Mode: Tunnel, Exceptions: []Exception{
 			{Host: "a.example", Mode: Intercept, Reason: "we own it"},
 			{Host: "*.xn--bcher-kva.example", Mode: Deny},

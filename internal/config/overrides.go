@@ -174,7 +174,7 @@ func (r *reader) overrides() {
 	seen := map[string]int{}
 	for i := range r.config.Overrides {
 		o, key := &r.config.Overrides[i], fmt.Sprintf("overrides[%d]", i)
-		r.overrideFor(o, key)
+		r.appliesTo(key, o.Origin, o.Host)
 		r.overrideAction(o, key)
 		if o.Reason == "" {
 			r.missing(key, "reason", "written consent of the site, or whatever it is")
@@ -182,29 +182,34 @@ func (r *reader) overrides() {
 		if o.Owner == "" {
 			r.missing(key, "owner", "lab admin, or whoever answers for it")
 		}
-		if what := o.For(); what != "" {
-			if first, twice := seen[what]; twice {
-				r.blame(key+forKey(o), what, fault(fmt.Sprintf("already has an override, overrides[%d]; keep one of them", first)))
-				continue
-			}
-			seen[what] = i
-		}
+		r.once(seen, "overrides", i, o.Origin, o.Host, "an override")
 	}
 }
 
-func forKey(o *Override) string {
-	if o.Origin != "" {
-		return ".origin"
+// once checks that no element of a list before the i-th is for the same origin
+// or hosts, one of which is empty.
+func (r *reader) once(seen map[string]int, list string, i int, o Origin, h HostPattern, thing string) {
+	what, key := string(h), ".host"
+	if o != "" {
+		what, key = string(o), ".origin"
 	}
-	return ".host"
-}
-
-func (r *reader) overrideFor(o *Override, key string) {
+	first, twice := seen[what]
 	switch {
-	case o.Origin == "" && o.Host == "":
+	case what == "":
+	case twice:
+		r.blame(fmt.Sprintf("%s[%d]%s", list, i, key), what, fault(fmt.Sprintf("already has %s, %s[%d]; keep one of them", thing, list, first)))
+	default:
+		seen[what] = i
+	}
+}
+
+// appliesTo checks that an element of a list says either origin or hosts.
+func (r *reader) appliesTo(key string, o Origin, h HostPattern) {
+	switch {
+	case o == "" && h == "":
 		r.missing(key, "origin", "https://a.example, or host: a.example or *.a.example")
-	case o.Origin != "" && o.Host != "":
-		r.blame(key+".host", string(o.Host), fault("stands beside an origin; write one of the two: origin is one scheme, host and port, host is all of a host's"))
+	case o != "" && h != "":
+		r.blame(key+".host", string(h), fault("stands beside an origin; write one of the two: origin is one scheme, host and port, host is all of a host's"))
 	}
 }
 

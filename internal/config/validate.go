@@ -20,6 +20,7 @@ import (
 func (r *reader) validate() {
 	r.listeners()
 	r.contact()
+	r.modes()
 	r.https()
 	r.upstream()
 	r.clients()

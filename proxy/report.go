@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -32,11 +33,17 @@ func (p *Proxy) enforced(x *exchange, err error) error {
 	if err == nil {
 		return nil
 	}
-	if pr := problemOf(err); pr.kind.isPolite() && p.reports(x) {
+	if pr := problemOf(err); pr.kind.isPolite() && !isFailure(pr) && p.reports(x) {
 		x.report(pr)
 		return nil
 	}
 	return err
+}
+
+// isFailure tells of a robots.txt that was not waited for to the end: something
+// failed, or the client went away.
+func isFailure(pr *problem) bool {
+	return pr.kind == kindRobotsPending && !errors.Is(pr, context.DeadlineExceeded)
 }
 
 // denies tells whether the exchange ends with a denial: because something kept a
@@ -50,17 +57,17 @@ func (p *Proxy) denies(x *exchange) bool {
 }
 
 // reportsDecision tells whether a decision that disallows is reported. One that
-// has no reason was not made: that is a defect, and nothing is forwarded for it.
-// Where the origin as a whole cannot be talked to, so that its robots.txt is
+// has no reason was not made, and a robots.txt that is unreachable though its
+// fetch did not say so does not exist: those are defects, and nothing is
+// forwarded for them. Where the origin as a whole cannot be talked to, so that its robots.txt is
 // unreachable, trying is harmless: it meets the same checks as that did.
 func (p *Proxy) reportsDecision(x *exchange) bool {
-	d := &x.entry.Decision
-	if d.Reason == 0 && d.Override == nil {
+	e, unreachable := x.entry, x.entry.Decision.Reason == policy.ReasonUnreachable
+	if e.Decision.Reason == 0 || unreachable && (e.Snapshot == nil || e.Snapshot.Access != policy.Unreachable) {
 		return false
 	}
-	pr := denialOf(x.entry)
-	unreachable := d.Reason == policy.ReasonUnreachable && pr.kind.down
-	if !pr.kind.isPolite() && !unreachable || !p.reports(x) {
+	pr := denialOf(e)
+	if !pr.kind.isPolite() && !(unreachable && pr.kind.down) || !p.reports(x) {
 		return false
 	}
 	x.report(pr)

@@ -160,6 +160,7 @@ FILE:2: modes[0]: has no mode; write mode: enforce or report`},
 	{"a mode for an origin and a host", "modes: [{origin: 'https://a.example', host: a.example, mode: report}]\n", `FILE:1: modes[0].host: "a.example" stands beside an origin; write one of the two: origin is one scheme, host and port, host is all of a host's`},
 	{"two modes for one origin", "modes:\n  - {origin: 'https://a.example', mode: report}\n  - {origin: 'https://A.example:443', mode: enforce}\n", `FILE:3: modes[1].origin: "https://a.example" already has a mode, modes[0]; keep one of them`},
 	{"two modes for the same hosts", "modes:\n  - {host: '*.a.example', mode: report}\n  - {host: '*.A.example', mode: report}\n", `FILE:3: modes[1].host: "*.a.example" already has a mode, modes[0]; keep one of them`},
+	{"a mode of a client that is none", "clients:\n  named:\n    - {name: news, addresses: [10.0.0.1], mode: tunnel}\n", `FILE:3: clients.named[0].mode: "tunnel" is not one of enforce and report`},
 
 	// Bounds.
 	{"a client that waits and has no name", "pace:\n  patient: [{hold: 1m}]\n", `FILE:2: pace.patient[0]: has no token; write token: ExampleBot, the product token that the client goes by`},

@@ -34,6 +34,7 @@ type Client struct {
 	Contact      Line           `yaml:"contact,omitempty"`      //
 	Destinations []HostPattern  `yaml:"destinations,omitempty"` // hosts that it may ask for; none for all
 	HTTPS        string         `yaml:"https,omitempty"`        // Intercept, Tunnel or Deny; "" for what https says
+	Mode         string         `yaml:"mode,omitempty"`         // Enforce or Report; "" for what mode and modes say
 	Hold         Duration       `yaml:"hold,omitempty"`         // in place of pace.hold; 0 for that
 	Quota        Quota          `yaml:"quota,omitempty"`        // what it may use
 }
@@ -136,6 +137,9 @@ func (r *reader) clients() {
 		r.quota(n.Quota, key+".quota")
 		if n.HTTPS != "" {
 			r.oneOf(key+".https", n.HTTPS, Intercept, Tunnel, Deny)
+		}
+		if n.Mode != "" {
+			r.oneOf(key+".mode", n.Mode, Enforce, Report)
 		}
 		r.length(key+".hold", n.Hold, 0, longestHold, "")
 	}

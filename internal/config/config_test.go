@@ -56,6 +56,7 @@ clients:
       contact: lab@a.example
       destinations: [A.example., "*.Bücher.example"]
       https: deny
+      mode: report
       hold: 60s
       quota: {requests_per_minute: 600, requests_per_day: 100000, bytes_per_day: 10GiB}
     - {name: shop.2, addresses: [10.2.0.0/16]}
@@ -131,7 +132,7 @@ func fullConfig() Config {
 					Addresses: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("::1/128")},
 					Token:     "NewsBot", UserAgent: "NewsBot/1.0 (+https://a.example/bot)", From: "bots@a.example",
 					Purpose: "an archive of headlines", Project: "P-17", Contact: "lab@a.example",
-					Destinations: []HostPattern{"a.example", "*.xn--bcher-kva.example"}, HTTPS: Deny, Hold: 60 * second,
+					Destinations: []HostPattern{"a.example", "*.xn--bcher-kva.example"}, HTTPS: Deny, Mode: Report, Hold: 60 * second,
 					Quota: Quota{600, 100_000, 10 << 30},
 				},
 				{Name: "shop.2", Addresses: []netip.Prefix{netip.MustParsePrefix("10.2.0.0/16")}},

@@ -85,7 +85,7 @@ func takeOver(then func()) *goproxy.ConnectAction {
 // interception that is little, on purpose: a denial inside the tunnel is shown
 // by every client, one at CONNECT by few.
 func (p *Proxy) admit(x *exchange) (Mode, error) {
-	if err := p.enforced(x, p.identify(x)); err != nil {
+	if err := p.identify(x); err != nil {
 		return Deny, err
 	}
 	if x.origin.Host != Host && p.Clients.HavePasswords() { // inside nobody can be asked for them

@@ -30,6 +30,8 @@ func (p *Proxy) decideTarget(x *exchange, target string) error {
 	if !known {
 		var err error
 		if s, err = p.await(x); err != nil {
+			err = p.enforced(x, err)
+			x.late = err == nil
 			return err
 		}
 	}

@@ -36,6 +36,7 @@ type exchange struct {
 	body   countedBody
 	entry  *audit.Entry
 	left   bool       // the exchange goes on by itself, and records itself (tunnel.go:relay)
+	late   bool       // robots.txt did not come in time, and that is reported
 	pass   quota.Pass // of its client's quota; zero where that has none
 	err    error      // why no decision could be made, or the request could not be served
 

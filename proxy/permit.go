@@ -23,13 +23,21 @@ const (
 // permit checks what the configuration says of the client, before a robots.txt
 // is asked: that it says who it is, and that it may ask for this host.
 func (p *Proxy) permit(x *exchange) error {
+	if err := p.enforced(x, p.mustSayWho(x)); err != nil {
+		return err
+	}
+	return x.mayAsk(x.origin)
+}
+
+// mustSayWho denies a client that has not said who it is as it has to.
+func (p *Proxy) mustSayWho(x *exchange) error {
 	if err := p.mustBeNamed(x); err != nil {
 		return err
 	}
 	if p.Require != AnyClient && len(x.entry.Tokens.Main) == 0 {
 		return &problem{kind: kindIdentity, cause: errors.New("the User-Agent has no product token: it is missing, or a browser's, and clients have to say who they are here (identity.require)")}
 	}
-	return x.mayAsk(x.origin)
+	return nil
 }
 
 // mustBeNamed denies a client without a name where it needs one. Many clients

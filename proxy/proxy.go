@@ -217,7 +217,7 @@ func (p *Proxy) newEngine() *goproxy.ProxyHttpServer {
 // check finds is reported in place of that where the mode says so, and it is a
 // matter of politeness (report.go).
 func (p *Proxy) serve(x *exchange) *http.Response {
-	x.err = p.enforced(x, p.identify(x))
+	x.err = p.identify(x)
 	if left, bounded := hops(x.in); x.err == nil && bounded && left == 0 {
 		return p.lastHop(x)
 	}

@@ -16,19 +16,22 @@ import (
 // be denied and nowhere else, so that it cannot be left over from anything.
 
 // isPolite tells of the kinds that report mode forwards: what a robots.txt says
-// of a URL, or the operator in its place, or that nobody knows what it says. All
+// of a URL, or the operator in its place, or that nobody knows what it says; and
+// that a client does not say who it is. All
 // others are a matter of safety, of access, or of a request that cannot be
 // served; what is not listed is denied in every mode.
 func (k *kind) isPolite() bool {
 	switch k {
-	case kindDisallowed, kindOverride, kindRestricted, kindDenied, kindUnreachable, kindRobotsPending:
+	case kindDisallowed, kindOverride, kindRestricted, kindDenied, kindUnreachable, kindRobotsPending, kindIdentity:
 		return true
 	}
 	return false
 }
 
 // enforced returns err, unless that is a matter of politeness which the mode has
-// reported: then it is noted, and the exchange goes on.
+// reported: then it is noted, and the exchange goes on with the check after the
+// one that found it. A check that may find one passes it through here itself: no
+// other is left out for it.
 func (p *Proxy) enforced(x *exchange, err error) error {
 	if err == nil {
 		return nil
@@ -49,11 +52,7 @@ func isFailure(pr *problem) bool {
 // denies tells whether the exchange ends with a denial: because something kept a
 // decision from being made, or because of the decision.
 func (p *Proxy) denies(x *exchange) bool {
-	if x.err != nil {
-		x.err = p.enforced(x, x.err)
-		return x.err != nil
-	}
-	return !x.entry.Decision.Allowed && !p.reportsDecision(x)
+	return x.err != nil || !x.entry.Decision.Allowed && !x.late && !p.reportsDecision(x)
 }
 
 // reportsDecision tells whether a decision that disallows is reported. One that
@@ -76,7 +75,14 @@ func (p *Proxy) reportsDecision(x *exchange) bool {
 
 // reports tells whether the mode of an exchange is report.
 func (p *Proxy) reports(x *exchange) bool {
-	return p.Reports != nil && x.origin != origin.Origin{} && p.Reports(x.origin, "")
+	if p.Reports == nil || x.origin == (origin.Origin{}) {
+		return false
+	}
+	own := ""
+	if x.client != nil {
+		own = x.client.Mode
+	}
+	return p.Reports(x.origin, own)
 }
 
 // report notes what would have been denied. Of several problems the first is

@@ -20,6 +20,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"heed/internal/agent"
 	"heed/internal/audit"
 	"heed/internal/dial"
 	"heed/internal/origin"
@@ -93,7 +94,7 @@ func TestAnOriginsOwnRobotsDecisionPassesForNobodys(t *testing.T) {
 // TestWhatIsAMatterOfPoliteness: no other kind is ever reported, whatever comes
 // to be a kind.
 func TestWhatIsAMatterOfPoliteness(t *testing.T) {
-	polite := []string{"denied", "disallowed", "override", "robots-pending", "robots-restricted", "robots-unreachable"}
+	polite := []string{"denied", "disallowed", "identity", "override", "robots-pending", "robots-restricted", "robots-unreachable"}
 	var got []string
 	for _, k := range kinds {
 		if k.isPolite() {
@@ -121,6 +122,10 @@ func TestWhatIsAMatterOfPoliteness(t *testing.T) {
 	}
 	if !New(Config{}).denies(x) {
 		t.Error("without a mode it is forwarded")
+	}
+	x.err = &problem{kind: kindIdentity, cause: errors.New("it was not passed through enforced")}
+	if x.entry.Decision.Allowed = true; !p.denies(x) {
+		t.Error("what kept a decision from being made is forwarded")
 	}
 }
 
@@ -415,5 +420,48 @@ func TestModesCostNothingWhereNothingIsDenied(t *testing.T) {
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestWhoDoesNotSayWhoItIsIsReported: and every check behind that one is made.
+func TestWhoDoesNotSayWhoItIsIsReported(t *testing.T) {
+	o := newOrigin(t, func(http.ResponseWriter, *http.Request) {})
+	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	client := func(mode string, mayAsk bool) func(*Config) {
+		return func(c *Config) {
+			named := &agent.Client{Name: "news", Mode: mode, MayAsk: func(string) bool { return mayAsk }}
+			c.Clients = agent.NewClients([]agent.Known{{Client: named, Addresses: loopback}})
+			c.Require = ClientWithToken
+			c.Reports = func(_ origin.Origin, client string) bool { return client == "report" }
+		}
+	}
+	for _, tt := range []struct {
+		why, mode, target string
+		mayAsk            bool
+		status            int
+		reason, word      string
+	}{
+		{"reported", "report", "/page", true, 200, "identity", "identity"},
+		{"the first reason counts, and the decision is told", "report", "/private/x", true, 200, "identity", "disallowed"},
+		{"a host that is not for it", "report", "/page", false, 403, "destination-refused", ""},
+		{"its mode is enforce", "enforce", "/page", true, 403, "identity", ""},
+		{"it has none", "", "/page", true, 403, "identity", ""},
+	} {
+		r := start(t, client(tt.mode, tt.mayAsk))
+		r.policies.set(o, rules(o, ours))
+		a := r.get(t, o+tt.target, "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0")
+		e := r.entry(t)
+		if reported := tt.status == 200; a.StatusCode != tt.status || e.Reason != tt.reason || e.Report != reported {
+			t.Errorf("%s: %s, recorded as %+v", tt.why, a.Status, e)
+		}
+		if tt.word == "" {
+			continue
+		}
+		if word, params := decision(t, a.Header); word != tt.word || params["report"] != true || e.Denial.Cause == "" {
+			t.Errorf("%s: %q, %+v", tt.why, a.Header["Robots-Decision"], e.Denial)
+		}
+		if why := r.get(t, "http://heed.internal/why?id="+e.ID, "Accept: text/plain"); !strings.Contains(why.body, "200 Forwarded in report mode\n\nThe User-Agent has no product token") || !strings.Contains(why.body, "denied, with 403 (") {
+			t.Errorf("%s: /why says %s", tt.why, why.body)
+		}
 	}
 }

@@ -74,7 +74,7 @@ func (p *Proxy) whyURL(x *exchange, q url.Values) *http.Response {
 		x.err = err
 		return p.deny(x)
 	}
-	asked.entry = e
+	asked.entry, asked.client = e, x.client
 	_ = p.denies(asked) // which notes what is reported
 	return p.explained(x, p.explain(e, problemOfEntry(e)))
 }

@@ -47,7 +47,7 @@ func clientOf(n config.Client, quotas *quota.Keeper) *agent.Client {
 	c := &agent.Client{
 		Name: n.Name, Purpose: string(n.Purpose), Project: string(n.Project), Contact: string(n.Contact),
 		Token: n.Token, UserAgent: n.UserAgent, From: n.From,
-		HTTPS: n.HTTPS, Hold: time.Duration(n.Hold), Quota: quotas.Account(n.Name),
+		HTTPS: n.HTTPS, Mode: n.Mode, Hold: time.Duration(n.Hold), Quota: quotas.Account(n.Name),
 	}
 	if len(n.Destinations) > 0 {
 		c.MayAsk = func(host string) bool {

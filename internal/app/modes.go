@@ -9,7 +9,7 @@ import (
 
 // Modes tells what is done about what politeness forbids: it is denied, or it is
 // forwarded and reported. Make one with NewModes; it does not change, and is
-// safe for concurrent use.
+// safe for concurrent use. Nil reports nothing.
 type Modes struct {
 	report  bool                   // the mode of all others
 	origins origin.Closest[string] // modes of their own
@@ -37,6 +37,9 @@ func NewModes(c config.Config) (*Modes, error) {
 // mode is "" where it has none. What is said of either goes before the mode of
 // all; where both are said and differ, enforce counts.
 func (m *Modes) Reports(o origin.Origin, client string) bool {
+	if m == nil {
+		return false
+	}
 	own, said := m.origins.Find(o, nil)
 	switch {
 	case !said && client == "":

@@ -44,7 +44,7 @@ var graph = map[string]row{
 		heed: []string{
 			"fetch", "policy", "proxy",
 			"internal/admin", "internal/agent", "internal/audit", "internal/ca", "internal/config",
-			"internal/dial", "internal/logfile", "internal/metrics", "internal/origin", "internal/override", "internal/pace", "internal/quota", "internal/store",
+			"internal/dial", "internal/logfile", "internal/metrics", "internal/origin", "internal/override", "internal/pace", "internal/quota", "internal/replay", "internal/store",
 		},
 		modules: []string{"github.com/rs/zerolog", "golang.org/x/sync"},
 	},
@@ -57,8 +57,8 @@ var graph = map[string]row{
 	"internal/cli": {
 		heed: []string{
 			"policy", "policy/lint",
-			"internal/admin", "internal/agent", "internal/app", "internal/audit", "internal/ca", "internal/config", "internal/limits", "internal/logfile", "internal/origin",
-			"internal/override", "internal/store",
+			"internal/admin", "internal/agent", "internal/app", "internal/audit", "internal/ca", "internal/config", "internal/limits", "internal/lines", "internal/logfile", "internal/origin",
+			"internal/override", "internal/replay", "internal/store",
 		},
 		modules: []string{
 			"github.com/alecthomas/kong",
@@ -81,17 +81,22 @@ var graph = map[string]row{
 	},
 	"internal/faults":    {heed: []string{"policy"}, modules: []string{"golang.org/x/net"}},
 	"internal/fieldline": {},
+	"internal/lines":     {},
 	"internal/limits":    {modules: []string{"golang.org/x/sys"}},
 	"internal/logfile":   {modules: []string{"github.com/rs/zerolog"}},
 	"internal/metrics": {
 		heed:    []string{"fetch", "internal/audit", "internal/origin"},
 		modules: []string{"github.com/prometheus/client_golang"},
 	},
-	"internal/origin":     {modules: []string{"golang.org/x/net"}},
-	"internal/override":   {heed: []string{"policy", "internal/origin"}},
-	"internal/pace":       {modules: []string{"github.com/puzpuzpuz/xsync/v4"}},
-	"internal/quota":      {heed: []string{"internal/wholefile"}, modules: []string{"github.com/rs/zerolog"}},
-	"internal/relay":      {modules: []string{"golang.org/x/sys"}},
+	"internal/origin":   {modules: []string{"golang.org/x/net"}},
+	"internal/override": {heed: []string{"policy", "internal/origin"}},
+	"internal/pace":     {modules: []string{"github.com/puzpuzpuz/xsync/v4"}},
+	"internal/quota":    {heed: []string{"internal/wholefile"}, modules: []string{"github.com/rs/zerolog"}},
+	"internal/relay":    {modules: []string{"golang.org/x/sys"}},
+	"internal/replay": {
+		heed:    []string{"policy", "internal/agent", "internal/lines", "internal/origin", "internal/override"},
+		modules: []string{"github.com/hashicorp/golang-lru/v2", "github.com/valyala/fastjson"},
+	},
 	"internal/retryafter": {},
 	"internal/roundtrip":  {heed: []string{"internal/fieldline", "internal/stall"}, modules: []string{"golang.org/x/net"}},
 	"internal/serving":    {heed: []string{"internal/fieldline"}, modules: []string{"golang.org/x/net"}},
@@ -120,6 +125,7 @@ var doors = []door{
 	{"golang.org/x/crypto", "internal/agent", "passwords are looked at by internal/agent alone"},
 	{"github.com/prometheus/client_golang", "internal/metrics", "every metric stands in internal/metrics; others are given functions to call"},
 	{"github.com/alecthomas/kong", "internal/cli", "the command line is internal/cli's alone"},
+	{"github.com/valyala/fastjson", "internal/replay", "fastjson reads logs, which heed wrote, in internal/replay alone; what others send goes through encoding/json"},
 	{"github.com/owenrumney/go-sarif", "internal/cli", "SARIF is a form in which heed lint prints; policy/lint knows no forms"},
 }
 

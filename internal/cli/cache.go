@@ -62,28 +62,46 @@ func (c *cacheFlags) with(command *kong.Context, do func(context.Context, admin.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if c.File != "" {
-		if _, err := os.Stat(c.File); err != nil {
-			return &failure{err: fmt.Errorf("looking at the cache file: %w", err), hint: "name a file that is there, or leave --file out for heed's own"}
+		if err := isThere(c.File); err != nil {
+			return err
 		}
 		return cacheFault(do(ctx, fileCache{path: c.File}), "")
 	}
-	cfg, err := load(command)
+	kept, socket, err := c.own(ctx, command)
 	if err != nil {
 		return err
 	}
-	socket := app.Socket(cfg.StateDir)
+	return cacheFault(do(ctx, kept), socket)
+}
+
+// isThere says of a file that is not what to do.
+func isThere(path string) error {
+	if _, err := os.Stat(path); err != nil {
+		return &failure{err: fmt.Errorf("looking at the cache file: %w", err), hint: "name a file that is there, or leave it out for heed's own"}
+	}
+	return nil
+}
+
+// own returns the cache of the heed that serves, or the file where none does, and
+// then the socket on which none answers.
+func (c *cacheFlags) own(ctx context.Context, command *kong.Context) (kept admin.Cache, socket string, err error) {
+	cfg, err := load(command)
+	if err != nil {
+		return nil, "", err
+	}
+	socket = app.Socket(cfg.StateDir)
 	running, err := admin.Dial(ctx, socket)
 	if err == nil {
-		return do(ctx, running)
+		return running, "", nil
 	}
 	if !errors.Is(err, admin.ErrNoneRuns) {
-		return &failure{err: err, hint: "run it as the user that heed runs as"}
+		return nil, "", &failure{err: err, hint: "run it as the user that heed runs as"}
 	}
 	path := app.CacheFile(cfg)
 	if path == "" {
-		return &failure{err: errors.New("nothing is kept: cache.file is off"), hint: "leave cache.file out, or name a file there"}
+		return nil, "", &failure{err: errors.New("nothing is kept: cache.file is off"), hint: "leave cache.file out, or name a file there"}
 	}
-	return cacheFault(do(ctx, fileCache{path: path}), socket)
+	return fileCache{path: path}, socket, nil
 }
 
 // cacheFault says what to do about a file that another process has.

@@ -5,6 +5,7 @@
 //	heed env       print the variables that send a shell through a heed that runs
 //	heed check     say what a robots.txt allows
 //	heed lint      say what is wrong with a robots.txt, or mend it
+//	heed replay    say what another configuration would have decided
 //	heed health    ask a heed that runs whether it is ready
 //	heed cache     look at the robots.txt files that are kept, or drop them
 //	heed ca        show or export the CA
@@ -17,7 +18,7 @@
 //
 // Faults go to standard error as two lines: "heed: " and what happened, then
 // "hint: " and what to do. Exit statuses: 0 for done, 1 for a fault, 2 for a
-// command line that cannot be read; check, lint and run have their own, which their
+// command line that cannot be read; check, lint, replay and run have their own, which their
 // help says.
 package cli
 
@@ -38,6 +39,7 @@ type grammar struct {
 	Env     envCmd     `cmd:"" help:"Print the variables that send a shell through a heed that runs."`
 	Check   checkCmd   `cmd:"" help:"Say what a robots.txt allows."`
 	Lint    lintCmd    `cmd:"" help:"Say what is wrong with a robots.txt, or mend it."`
+	Replay  replayCmd  `cmd:"" help:"Say what another configuration would have decided of the exchanges in a log."`
 	Health  healthCmd  `cmd:"" help:"Ask a heed that runs whether it is ready."`
 	Cache   cacheCmd   `cmd:"" help:"Look at the robots.txt files that are kept, or drop them."`
 	CA      caCmd      `cmd:"" help:"Show or export the CA."`
@@ -120,7 +122,7 @@ func failing(err error, code int) error {
 // usage is the failure of a command line that cannot be read.
 func usage(args []string, err error) error {
 	command, code := "heed", 2
-	if known := []string{"serve", "run", "env", "check", "lint", "health", "cache", "ca", "config", "version"}; len(args) > 0 {
+	if known := []string{"serve", "run", "env", "check", "lint", "replay", "health", "cache", "ca", "config", "version"}; len(args) > 0 {
 		for _, name := range known {
 			if args[0] == name {
 				command += " " + name

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"heed/internal/lines"
 	"heed/policy"
 )
 
@@ -50,13 +51,14 @@ type compiled struct {
 }
 
 // answer answers the lines of a batch.
-func (c *compiled) answer(b *batch) {
-	out := make([]byte, 0, 32*len(b.lines))
-	for i, line := range b.lines {
+func (c *compiled) answer(b *lines.Batch) answers {
+	var all answers
+	out := make([]byte, 0, 32*len(b.Lines))
+	for i, line := range b.Lines {
 		d, err := c.decide(line)
 		if err != nil {
-			b.failed = true
-			text, _ := json.Marshal(fmt.Sprintf("line %d: %v", b.first+i, err)) // a string always marshals
+			all.failed = true
+			text, _ := json.Marshal(fmt.Sprintf("line %d: %v", b.First+i, err)) // a string always marshals
 			out = append(append(append(out, `{"error":`...), text...), "}\n"...)
 			continue
 		}
@@ -64,7 +66,8 @@ func (c *compiled) answer(b *batch) {
 		out = strconv.AppendInt(append(out, `,"line":`...), int64(d.Line), 10)
 		out = append(out, "}\n"...)
 	}
-	b.answers <- out
+	all.octets = out
+	return all
 }
 
 // decide answers one line.
@@ -91,7 +94,7 @@ func (c *compiled) decide(line []byte) (policy.Decision, error) {
 func parseQuery(line []byte) (*query, error) {
 	switch {
 	case line == nil:
-		return nil, fmt.Errorf("longer than %d octets", longestLine)
+		return nil, fmt.Errorf("longer than %d octets", lines.Longest)
 	case len(bytes.TrimSpace(line)) == 0:
 		return nil, errors.New(`empty; each line is {"robots_b64": …, "agents": […], "url": …}`)
 	case !utf8.Valid(line):

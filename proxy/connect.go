@@ -111,13 +111,13 @@ func (p *Proxy) admit(x *exchange) (Mode, error) {
 	if err := p.permit(x); err != nil {
 		return Deny, err
 	}
-	if err := p.decideTarget(x, "/"); err != nil || !x.entry.Decision.Allowed {
+	if err := p.decideTarget(x, "/"); err != nil || p.denies(x) {
 		return mode, err
 	}
 	if err := p.takeQuota(x); err != nil { // it is not read, so that it is one request
 		return mode, err
 	}
-	return mode, p.paceTunnel(x)
+	return mode, p.enforced(x, p.paceTunnel(x))
 }
 
 // accept says 200 and looks at the client's first octet: the scheme is what is

@@ -164,8 +164,10 @@ func (p *Proxy) paceTunnel(x *exchange) error {
 func (p *Proxy) relayInTurn(x *exchange, upstream net.Conn) {
 	err := x.turn.Wait(x.in.Context())
 	x.entry.PaceWait = x.turn.Waited()
-	if err != nil { // others came first; the log alone can say so
-		x.err = p.paced(x, askedPace{}, err)
+	if err != nil {
+		x.err = p.enforced(x, p.paced(x, askedPace{}, err))
+	}
+	if x.err != nil { // others came first; the log alone can say so
 		_ = p.deny(x).Body.Close()
 		_ = x.w.conn.Close()
 		return

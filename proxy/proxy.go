@@ -234,7 +234,7 @@ func (p *Proxy) serve(x *exchange) *http.Response {
 		return p.deny(x)
 	}
 	if x.err = p.takeQuota(x); x.err == nil {
-		x.err = p.pace(x)
+		x.err = p.enforced(x, p.pace(x))
 	}
 	if x.err != nil {
 		return p.deny(x)

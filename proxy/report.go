@@ -17,12 +17,12 @@ import (
 
 // isPolite tells of the kinds that report mode forwards: what a robots.txt says
 // of a URL, or the operator in its place, or that nobody knows what it says; and
-// that a client does not say who it is. All
+// that a client does not say who it is, or asks too fast. All
 // others are a matter of safety, of access, or of a request that cannot be
 // served; what is not listed is denied in every mode.
 func (k *kind) isPolite() bool {
 	switch k {
-	case kindDisallowed, kindOverride, kindRestricted, kindDenied, kindUnreachable, kindRobotsPending, kindIdentity:
+	case kindDisallowed, kindOverride, kindRestricted, kindDenied, kindUnreachable, kindRobotsPending, kindIdentity, kindPaced:
 		return true
 	}
 	return false

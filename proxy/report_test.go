@@ -24,6 +24,7 @@ import (
 	"heed/internal/audit"
 	"heed/internal/dial"
 	"heed/internal/origin"
+	"heed/internal/pace"
 	"heed/policy"
 )
 
@@ -94,7 +95,7 @@ func TestAnOriginsOwnRobotsDecisionPassesForNobodys(t *testing.T) {
 // TestWhatIsAMatterOfPoliteness: no other kind is ever reported, whatever comes
 // to be a kind.
 func TestWhatIsAMatterOfPoliteness(t *testing.T) {
-	polite := []string{"denied", "disallowed", "identity", "override", "robots-pending", "robots-restricted", "robots-unreachable"}
+	polite := []string{"denied", "disallowed", "identity", "override", "paced", "robots-pending", "robots-restricted", "robots-unreachable"}
 	var got []string
 	for _, k := range kinds {
 		if k.isPolite() {
@@ -462,6 +463,64 @@ func TestWhoDoesNotSayWhoItIsIsReported(t *testing.T) {
 		}
 		if why := r.get(t, "http://heed.internal/why?id="+e.ID, "Accept: text/plain"); !strings.Contains(why.body, "200 Forwarded in report mode\n\nThe User-Agent has no product token") || !strings.Contains(why.body, "denied, with 403 (") {
 			t.Errorf("%s: /why says %s", tt.why, why.body)
+		}
+	}
+}
+
+// TestWhatComesTooEarlyIsForwardedInReportMode: at once and marked, where it would
+// be refused; what is held is held.
+func TestWhatComesTooEarlyIsForwardedInReportMode(t *testing.T) {
+	at := new(witness)
+	o := newOrigin(t, at.ServeHTTP)
+	r := start(t, reporting, pacedBy(t, pace.Config{MaxDelay: time.Hour}, time.Second))
+	r.policies.set(o, rules(o, delayed))
+	for i, target := range []string{"/a", "/b", "/private"} {
+		a := r.get(t, o+target)
+		e := r.entry(t)
+		if a.StatusCode != 200 || a.body != "ok" || a.Header.Get("Retry-After") != "" || e.Verdict != audit.Forwarded || e.Report != (i > 0) {
+			t.Errorf("%s: %s, recorded as %+v", target, a.Status, e)
+		}
+		if i == 0 {
+			continue
+		}
+		word, params := decision(t, a.Header)
+		if want := []string{"", "paced", "disallowed"}[i]; word != want || params["report"] != true || params["id"] != e.ID || e.Denial.Reason != want || e.Reason != want {
+			t.Errorf("%s: %q, recorded as %+v", target, a.Header["Robots-Decision"], e)
+		}
+		why := r.get(t, "http://heed.internal/why?id="+e.ID)
+		_ = r.entry(t)
+		if !strings.Contains(why.body, "it would have been denied, with "+[]string{"", "429 (", "403 ("}[i]) {
+			t.Errorf("%s: /why says %s", target, why.body)
+		}
+	}
+	if at.count() != 3 {
+		t.Errorf("the origin was asked %d times", at.count())
+	}
+}
+
+// TestAnUnreadTunnelOutOfTurnIsReported, and one that its robots.txt forbids has
+// its turn like any other.
+func TestAnUnreadTunnelOutOfTurnIsReported(t *testing.T) {
+	o := newTLSOrigin(t, false, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "page") })
+	r := start(t, modeIs(Tunnel), reporting, pacedBy(t, pace.Config{MaxDelay: time.Hour}, time.Second))
+	r.policies.set(o, rules(o, "User-agent: *\nDisallow: /\nCrawl-delay: 100\n\nUser-agent: Free\nCrawl-delay: 100\n"))
+	for _, tt := range []struct{ agent, want string }{{"Other", "disallowed"}, {"Free", "paced"}} {
+		w := r.dial(t)
+		a := w.send(t, "CONNECT "+hostOf(o)+" HTTP/1.1\r\nHost: x\r\nUser-Agent: "+tt.agent+"\r\n\r\n")
+		if a.StatusCode != 200 {
+			t.Fatalf("%s: %s", tt.agent, a.Status)
+		}
+		if word, params := decision(t, a.Header); word != tt.want || params["report"] != true {
+			t.Errorf("%s: %v", tt.agent, a.Header)
+		}
+		c := tls.Client(w.Conn, &tls.Config{RootCAs: originRoots(), ServerName: "127.0.0.1"})
+		inside := &wire{c, bufio.NewReader(c)}
+		if a := inside.send(t, "GET /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); a.body != "page" {
+			t.Errorf("%s: inside: %s", tt.agent, a.body)
+		}
+		_ = c.Close()
+		if e := r.entry(t); !e.Report || e.Reason != tt.want || e.Verdict != audit.Forwarded {
+			t.Errorf("%s: recorded as %+v", tt.agent, e)
 		}
 	}
 }

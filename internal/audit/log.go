@@ -96,7 +96,7 @@ func appendEntry(dst members, e *Entry) members {
 // report appends that it was forwarded only because the mode is report, and for
 // what it would have been denied where reason says something else.
 func (l members) report(e *Entry) members {
-	l = l.name(`,"report":true`)
+	l = append(l.name(`,"report":`), "true"...)
 	if e.Denial.Reason == e.Reason {
 		return l
 	}

@@ -70,14 +70,22 @@ func TestLogLineTellsWhatWouldHaveBeenDenied(t *testing.T) {
 		why, want string
 		entry     Entry
 	}{
-		{"denied otherwise, by a rule", `"verdict":"forwarded","reason":"disallowed","status":200,"bytes_in":0,"bytes_out":0,` + end + `"report":true,"message":"exchange"}`,
-			Entry{Reason: "disallowed", Report: true, Denial: Denial{Reason: "disallowed"}}},
-		{"and why", end + `"report":true,"cause":"waiting for it: timeout","message":"exchange"}`,
-			Entry{Reason: "robots-pending", Report: true, Denial: Denial{"robots-pending", "waiting for it: timeout"}}},
-		{"but the origin failed", `"reason":"dns-error","status":200,"bytes_in":0,"bytes_out":0,` + end + `"report":true,"denial":"robots-pending","cause":"no such host","message":"exchange"}`,
-			Entry{Reason: "dns-error", Err: "no such host", Report: true, Denial: Denial{"robots-pending", "waiting for it: timeout"}}},
-		{"nothing", `"verdict":"forwarded","reason":"allowed","status":200,"bytes_in":0,"bytes_out":0,` + end + `"message":"exchange"}`,
-			Entry{Reason: "allowed"}},
+		{
+			"denied otherwise, by a rule", `"verdict":"forwarded","reason":"disallowed","status":200,"bytes_in":0,"bytes_out":0,` + end + `"report":true,"message":"exchange"}`,
+			Entry{Reason: "disallowed", Report: true, Denial: Denial{Reason: "disallowed"}},
+		},
+		{
+			"and why", end + `"report":true,"cause":"waiting for it: timeout","message":"exchange"}`,
+			Entry{Reason: "robots-pending", Report: true, Denial: Denial{"robots-pending", "waiting for it: timeout"}},
+		},
+		{
+			"but the origin failed", `"reason":"dns-error","status":200,"bytes_in":0,"bytes_out":0,` + end + `"report":true,"denial":"robots-pending","cause":"no such host","message":"exchange"}`,
+			Entry{Reason: "dns-error", Err: "no such host", Report: true, Denial: Denial{"robots-pending", "waiting for it: timeout"}},
+		},
+		{
+			"nothing", `"verdict":"forwarded","reason":"allowed","status":200,"bytes_in":0,"bytes_out":0,` + end + `"message":"exchange"}`,
+			Entry{Reason: "allowed"},
+		},
 	} {
 		tt.entry.Verdict, tt.entry.Status = Forwarded, 200
 		if got := line(t, &tt.entry); !strings.Contains(got, tt.want) {

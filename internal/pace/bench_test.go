@@ -62,3 +62,39 @@ func BenchmarkRefused(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkPaced is a request with an interval that is over when it comes.
+func BenchmarkPaced(b *testing.B) {
+	p := New(Config{PerOrigin: 8})
+	defer p.Close()
+	q, ctx := Request{Host: "a.example", Interval: time.Nanosecond, Hold: 3 * time.Second}, b.Context()
+	var turn Turn
+	b.ReportAllocs()
+	for b.Loop() {
+		if p.Ask(ctx, &turn, q) != nil || turn.Wait(ctx) != nil {
+			b.Fatal("refused")
+		}
+		turn.Sent()
+		turn.Answered(200, 0)
+		turn.End()
+	}
+}
+
+// BenchmarkState is what it costs to look at 10,000 hosts where requests are
+// under way.
+func BenchmarkState(b *testing.B) {
+	p := New(Config{})
+	defer p.Close()
+	turns := make([]Turn, 10_000)
+	for i := range turns {
+		if p.Ask(b.Context(), &turns[i], Request{Host: strconv.Itoa(i) + ".example"}) != nil {
+			b.Fatal("refused")
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if p.State(100).Active != len(turns) {
+			b.Fatal("not all are there")
+		}
+	}
+}

@@ -157,6 +157,8 @@ func (h *host) end(t *Turn) (freed []*address) {
 	t.state = over
 	if len(h.queue.turns) > 0 {
 		h.dispatch(h.pacer.now())
+	} else {
+		h.disarm()
 	}
 	return freed
 }
@@ -165,6 +167,7 @@ func (h *host) end(t *Turn) (freed []*address) {
 // the timer to when one of that is to be done next.
 func (h *host) dispatch(now moment) {
 	if len(h.queue.turns) == 0 {
+		h.disarm()
 		return
 	}
 	h.word.forget(now)
@@ -210,13 +213,20 @@ func (h *host) arm(next moment) {
 	}
 	switch {
 	case len(h.queue.turns) == 0:
-		if h.timer != nil {
-			h.timer.Stop()
-		}
+		h.disarm()
 	case h.timer == nil:
 		h.timer = time.AfterFunc(next-h.pacer.now(), h.tick)
 	default:
 		h.timer.Reset(next - h.pacer.now())
+	}
+}
+
+// disarm stops the timer and drops it: most hosts that somebody waited at have
+// nobody wait for long.
+func (h *host) disarm() {
+	if h.timer != nil {
+		h.timer.Stop()
+		h.timer = nil
 	}
 }
 

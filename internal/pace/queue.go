@@ -57,6 +57,9 @@ func (h *host) enqueue(t *Turn, r *Request, now moment) *Refusal {
 	}
 	h.queue.insert(t)
 	h.dispatch(now)
+	if t.state == waiting {
+		t.cause = h.causeOf(t, slices.Index(h.queue.turns, t), now)
+	}
 	return t.refusal
 }
 

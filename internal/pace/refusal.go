@@ -10,8 +10,10 @@ import (
 type Cause uint8
 
 const (
-	// Site is the interval that the site asks for.
+	// Site is the interval that the site asks for, by Crawl-delay.
 	Site Cause = iota
+	// Rate is the interval that the site asks for, by Request-rate.
+	Rate
 	// Floor is the operator's interval.
 	Floor
 	// RetryAfter is an origin that said until when it wants to be left alone.
@@ -30,7 +32,7 @@ const (
 )
 
 var causes = [...]string{
-	Site: "crawl-delay", Floor: "min-interval", RetryAfter: "retry-after", BackOff: "back-off", Slow: "slow-answers",
+	Site: "crawl-delay", Rate: "request-rate", Floor: "min-interval", RetryAfter: "retry-after", BackOff: "back-off", Slow: "slow-answers",
 	Concurrency: "concurrency", SharedAddress: "address", Queue: "queue",
 }
 
@@ -84,8 +86,15 @@ func (h *host) causeOf(t *Turn, i int, now moment) Cause {
 			return Concurrency
 		}
 		return SharedAddress
+	}
+	return h.causeOfInterval(t, d)
+}
+
+// causeOfInterval says what makes the interval of a turn as long as it is.
+func (h *host) causeOfInterval(t *Turn, d time.Duration) Cause {
+	switch {
 	case d == t.site:
-		return Site
+		return t.asks
 	case d == h.pacer.config.MinInterval:
 		return Floor
 	case d == h.word.penalty:
@@ -93,5 +102,5 @@ func (h *host) causeOf(t *Turn, i int, now moment) Cause {
 	case d == h.slow.interval:
 		return Slow
 	}
-	return Site
+	return Site // of a robots.txt, which keeps what others are asked for
 }

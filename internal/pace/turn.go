@@ -17,6 +17,9 @@ type Request struct {
 	// nothing. Config.MaxDelay is applied to it.
 	Interval time.Duration
 
+	// Asks is the record that says so: Site or Rate.
+	Asks Cause
+
 	// Hold is how long the request may wait. 0: not at all.
 	Hold time.Duration
 }
@@ -48,6 +51,8 @@ type Turn struct {
 	state    state
 	robots   bool // it is a fetch of a robots.txt
 	unsent   bool // granted, with an interval, and has not gone out
+	asks     Cause
+	cause    Cause // why it had to wait
 	site     time.Duration
 	interval time.Duration // in force when it was granted
 	what     uint64        // a hash of what is asked for
@@ -87,7 +92,7 @@ func (p *Pacer) ask(ctx context.Context, t *Turn, r *Request, robots bool) error
 	if r.Interval > p.config.MaxDelay {
 		h.tellCut(r.Interval)
 	}
-	*t = Turn{host: h, robots: robots, site: min(max(r.Interval, 0), p.config.MaxDelay), asked: now, deadline: now + max(r.Hold, 0)}
+	*t = Turn{host: h, robots: robots, asks: r.Asks, site: min(max(r.Interval, 0), p.config.MaxDelay), asked: now, deadline: now + max(r.Hold, 0)}
 	if h.mayGo(t, now) {
 		h.charge(t, r, now)
 		h.grant(t, now)
@@ -122,6 +127,10 @@ func (t *Turn) Waits() bool { return t.ready != nil }
 
 // Waited is how long it took until the turn came or was refused, for after Wait.
 func (t *Turn) Waited() time.Duration { return t.waited }
+
+// WaitedFor is why a turn that came had to wait, and the interval that is in
+// force for it, for after Wait.
+func (t *Turn) WaitedFor() (Cause, time.Duration) { return t.cause, t.interval }
 
 // Sent says that the request goes out now. Of several calls the last counts: a
 // request that is repeated arrives again. The zero Turn takes no notice, as with

@@ -76,7 +76,7 @@ func unreachable(e *audit.Entry) *problem {
 	if s := e.Snapshot; s != nil {
 		// Behind a redirect the fault is another's, and this origin may be well.
 		if refusal, ok := errors.AsType[*pace.Refusal](s.Cause); ok {
-			e.Pace = audit.Pace{Cause: refusal.Cause.String(), Interval: refusal.Interval}
+			e.Pace = audit.Pace{Cause: refusal.Cause.String(), Interval: refusal.Interval, Until: time.Now().Add(refusal.Retry)}
 			return &problem{kind: kindPaced, retry: refusal.Retry, cause: s.Cause}
 		}
 		own := len(s.Hops) == 0

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 
 	"heed/internal/audit"
@@ -23,12 +24,22 @@ func (p *Proxy) pace(x *exchange) error {
 	}
 	asked, err := p.askTurn(x)
 	if err == nil && x.turn.Waits() {
-		err = x.turn.Wait(x.in.Context())
-		x.entry.PaceWait = x.turn.Waited()
+		return p.waitTurn(x, asked)
 	}
 	if err != nil {
 		return p.paced(x, asked, err)
 	}
+	return nil
+}
+
+// waitTurn waits for x's turn, and notes for what and for how long.
+func (p *Proxy) waitTurn(x *exchange, asked askedPace) error {
+	err := x.turn.Wait(x.in.Context())
+	x.entry.PaceWait = x.turn.Waited()
+	if err != nil {
+		return p.paced(x, asked, err)
+	}
+	x.entry.Pace = asked.told(x.turn.WaitedFor())
 	return nil
 }
 
@@ -39,7 +50,7 @@ func (p *Proxy) askTurn(x *exchange) (asked askedPace, err error) {
 	}
 	return asked, p.Pacer.Ask(x.in.Context(), &x.turn, pace.Request{
 		Host: x.origin.Host, Addr: x.origin.Addr(), By: askerOf(x), What: x.target,
-		Interval: asked.interval, Hold: p.holdOf(x) - x.entry.RobotsWait,
+		Interval: asked.interval, Asks: askedBy[asked.key], Hold: p.holdOf(x) - x.entry.RobotsWait,
 	})
 }
 
@@ -119,20 +130,34 @@ func (p *Proxy) paced(x *exchange, asked askedPace, err error) error {
 	var refusal *pace.Refusal
 	switch {
 	case errors.Is(err, errClosed):
-		x.entry.Pace = audit.Pace{Cause: "visit-time", Line: asked.line}
+		x.entry.Pace = audit.Pace{Cause: visitTime, Line: asked.line, Until: time.Now().Add(asked.opens)}
 		return &problem{kind: kindPaced, retry: asked.opens, cause: fmt.Errorf("%w, line %d", err, asked.line)}
 	case !errors.As(err, &refusal):
 		return &problem{kind: kindClientGone, cause: fmt.Errorf("waiting for its turn: %w", err)}
 	}
-	x.entry.Pace = audit.Pace{Cause: refusal.Cause.String(), Interval: refusal.Interval}
-	if refusal.Cause == pace.Site {
-		x.entry.Pace.Cause, x.entry.Pace.Line = paceWords[asked.key], asked.line
-	}
+	x.entry.Pace = asked.told(refusal.Cause, refusal.Interval)
+	x.entry.Pace.Until = time.Now().Add(refusal.Retry)
 	return &problem{kind: kindPaced, retry: refusal.Retry, cause: refusal}
 }
 
-// paceWords are the records that ask for an interval, as they are told.
-var paceWords = map[policy.Kind]string{policy.CrawlDelay: "crawl-delay", policy.RequestRate: "request-rate"}
+// visitTime is the cause of a refusal that no turn was asked for.
+const visitTime = "visit-time"
+
+// askedBy is how the records that ask for an interval are called by the pacer.
+var askedBy = map[policy.Kind]pace.Cause{policy.CrawlDelay: pace.Site, policy.RequestRate: pace.Rate}
+
+// told puts what the pacer says of a turn into an entry, with the line where it is
+// the site that asks, and with what it asks for where that is cut.
+func (a askedPace) told(cause pace.Cause, interval time.Duration) audit.Pace {
+	t := audit.Pace{Cause: cause.String(), Interval: interval}
+	if cause == pace.Site || cause == pace.Rate {
+		t.Line = a.line
+		if a.interval > interval {
+			t.Asked = a.interval
+		}
+	}
+	return t
+}
 
 // answered tells the pacer what the origin said.
 func (x *exchange) answered(resp *http.Response) {
@@ -158,14 +183,12 @@ func (p *Proxy) paceTunnel(x *exchange) error {
 	return nil
 }
 
-// relayInTurn waits for the turn of a tunnel , and lets it through. The
-// client was told that it is there: clients give up a CONNECT sooner than what is
-// inside.
+// relayInTurn waits for the turn of a tunnel that is not read, and lets it
+// through. The client was told that it is there: clients give up a CONNECT sooner
+// than what is inside.
 func (p *Proxy) relayInTurn(x *exchange, upstream net.Conn) {
-	err := x.turn.Wait(x.in.Context())
-	x.entry.PaceWait = x.turn.Waited()
-	if err != nil {
-		x.err = p.enforced(x, p.paced(x, askedPace{}, err))
+	if x.turn.Waits() {
+		x.err = p.enforced(x, p.waitTurn(x, p.askedOf(x)))
 	}
 	if x.err != nil { // others came first; the log alone can say so
 		_ = p.deny(x).Body.Close()
@@ -173,6 +196,7 @@ func (p *Proxy) relayInTurn(x *exchange, upstream net.Conn) {
 		return
 	}
 	if upstream == nil {
+		var err error
 		if upstream, err = p.Dial(x.in.Context(), "tcp", x.origin.Addr()); err != nil {
 			x.entry.Verdict = audit.Forwarded
 			_ = p.failed(x, err).Body.Close()
@@ -187,19 +211,65 @@ func (p *Proxy) relayInTurn(x *exchange, upstream net.Conn) {
 	}
 }
 
-// paceTold is why a request had to wait, as it is told.
+// paceTold is what a request had to wait for, as it is told.
 type paceTold struct {
 	Cause    string  `json:"cause,omitempty"`    // one of a bounded set
 	Interval float64 `json:"interval,omitempty"` // seconds between two requests
+	Asked    float64 `json:"asked,omitempty"`    // seconds, where the site asks for more than is kept
 	Line     int     `json:"line,omitempty"`     // of robots.txt
 	Waited   float64 `json:"waited,omitempty"`   // seconds
+	Until    string  `json:"until,omitempty"`    // when to come back, RFC 3339 in UTC
 }
 
 func tellPace(e *audit.Entry) *paceTold {
 	if e.Pace.Cause == "" && e.PaceWait == 0 {
 		return nil
 	}
-	return &paceTold{Cause: e.Pace.Cause, Interval: e.Pace.Interval.Seconds(), Line: e.Pace.Line, Waited: e.PaceWait.Seconds()}
+	t := &paceTold{Cause: e.Pace.Cause, Interval: e.Pace.Interval.Seconds(), Asked: e.Pace.Asked.Seconds(), Line: e.Pace.Line, Waited: e.PaceWait.Round(time.Millisecond).Seconds()}
+	if !e.Pace.Until.IsZero() && e.Verdict == audit.Denied {
+		t.Until = e.Pace.Until.UTC().Add(time.Second - 1).Format(time.RFC3339) // never too early
+	}
+	return t
+}
+
+// appendFacts appends the lines of an explanation.
+func (t *paceTold) appendFacts(all []Fact) []Fact {
+	if t == nil {
+		return all
+	}
+	cause := paceWords[t.Cause]
+	if t.Line > 0 {
+		cause += " (line " + strconv.Itoa(t.Line) + ")"
+	}
+	return append(all,
+		Fact{"Paced by", cause, ""},
+		Fact{"Interval", inSeconds(t.Interval), ""},
+		Fact{"Asked for", inSeconds(t.Asked), ""},
+		Fact{"Waited", inSeconds(t.Waited), ""},
+		Fact{"Come back", t.Until, ""},
+	)
+}
+
+// inSeconds is a number with its unit; empty for 0.
+func inSeconds(n float64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(n, 'f', -1, 64) + " s"
+}
+
+// paceWords are the causes as people are told.
+var paceWords = map[string]string{
+	pace.Site.String():          "Crawl-delay of the site's robots.txt",
+	pace.Rate.String():          "Request-rate of the site's robots.txt",
+	visitTime:                   "Visit-time of the site's robots.txt",
+	pace.Floor.String():         "the operator of this proxy (pace.min_interval)",
+	pace.RetryAfter.String():    "Retry-After of the site",
+	pace.BackOff.String():       "429 or 503 of the site",
+	pace.Slow.String():          "slow answers of the site (pace.target_concurrency)",
+	pace.Concurrency.String():   "requests to the site that are under way (pace.per_origin)",
+	pace.SharedAddress.String(): "requests to its address that are under way (pace.per_address)",
+	pace.Queue.String():         "requests to the site that wait (pace.queue)",
 }
 
 // params appends the parameters of Robots-Decision.
@@ -208,5 +278,10 @@ func (t *paceTold) params(i item) item {
 		return i
 	}
 	i = i.text("reason", t.Cause)
-	return i.seconds("interval", time.Duration(t.Interval*float64(time.Second))).number("line", t.Line)
+	i = i.seconds("interval", duration(t.Interval)).seconds("asked", duration(t.Asked))
+	return i.number("line", t.Line)
+}
+
+func duration(seconds float64) time.Duration {
+	return time.Duration(seconds * float64(time.Second))
 }

@@ -76,7 +76,7 @@ const (
 func (e *explanation) Facts() []Fact { return e.appendFacts(nil) }
 
 // mostFacts is how many there are.
-const mostFacts = 21
+const mostFacts = 26
 
 func (e *explanation) appendFacts(all []Fact) []Fact {
 	var line string
@@ -93,6 +93,7 @@ func (e *explanation) appendFacts(all []Fact) []Fact {
 		Fact{"Dialect", e.Dialect, ""},
 	)
 	all = e.Override.appendFacts(all)
+	all = e.Pace.appendFacts(all)
 	all = append(all,
 		Fact{"robots.txt", e.Robots, asLink},
 		Fact{"Access", e.Access, ""},

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"heed/internal/agent"
 	"heed/internal/audit"
@@ -102,7 +103,7 @@ func problemOfEntry(e *audit.Entry) *problem {
 	}
 	switch k := kindNamed(e.Reason); {
 	case k != nil && k != kindDisallowed && k != kindOverride && k != kindUnreachable:
-		return &problem{kind: k, cause: errors.New(e.Err)}
+		return &problem{kind: k, retry: max(time.Until(e.Pace.Until), 0), cause: errors.New(e.Err)}
 	case e.Decision.Allowed || e.Verdict == audit.Answered:
 		return nil
 	default:

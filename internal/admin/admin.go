@@ -1,11 +1,12 @@
 // Package admin is how an operator talks to a heed that runs.
 //
-// New is for a listener on loopback: metrics, health, quotas, version. It answers only
+// New is for a listener on loopback: metrics, health, pace, quotas, version. It answers only
 // requests whose Host names it, so that a web page cannot reach it by DNS
 // rebinding. Nothing there has effects.
 //
 // NewControl is for a socket that only heed's own user can open, and Client is
-// its other end: what is kept of robots.txt files, to look at and to drop.
+// its other end: what is kept of robots.txt files, to look at and to drop; and the
+// pace as well.
 package admin
 
 import (
@@ -24,6 +25,7 @@ type Config struct {
 	Metrics  http.Handler
 	Version  string
 	Ready    *Readiness
+	Pace     Pace
 	Degraded func() string // what heed does without at the moment, "" for nothing; nil: nothing ever
 	Quotas   *quota.Keeper // what clients have left; nil: none has a quota
 }
@@ -58,6 +60,8 @@ func (r *Readiness) Why() string {
 //	/readyz    200 when exchanges are welcome, 503 with the reason when not;
 //	           200 and "degraded: " with what heed does without, too
 //	/quota     what each client with a quota has left, JSON
+//	/pace      JSON: where requests wait, and for what; see pace.State. ?limit= is
+//	           how many hosts are told (100, at most 1,000), ?host= which one
 //	/version   JSON
 func New(c Config) http.Handler {
 	mux := http.NewServeMux()
@@ -77,12 +81,13 @@ func New(c Config) http.Handler {
 		text(w, http.StatusOK, "ready")
 	})
 	mux.HandleFunc("GET /quota", quotaPage(c.Quotas))
+	mux.HandleFunc("GET "+pathPace, func(w http.ResponseWriter, r *http.Request) { writePace(w, r, c.Pace) })
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]string{"version": c.Version, "go": runtime.Version()}) // a client that went away is no fault
 	})
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		text(w, http.StatusOK, "heed "+c.Version+"\n\n/metrics\n/healthz\n/readyz\n/quota\n/version")
+		text(w, http.StatusOK, "heed "+c.Version+"\n\n/metrics\n/healthz\n/readyz\n/pace\n/quota\n/version")
 	})
 	return localOnly(mux)
 }

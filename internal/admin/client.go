@@ -11,16 +11,22 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"heed/internal/pace"
 	"heed/internal/store"
 )
 
-// Client is the Cache of a heed that runs. Make one with Dial. It is safe for
-// concurrent use.
-type Client struct{ http *http.Client }
+// Client is the Cache of a heed that runs, and knows its pace. Make one with Dial,
+// or with At for what the listener on loopback tells. It is safe for concurrent
+// use.
+type Client struct {
+	http *http.Client
+	base string // of URLs
+}
 
 var _ Cache = (*Client)(nil)
 
@@ -43,10 +49,19 @@ func Dial(ctx context.Context, socket string) (*Client, error) {
 		return nil, fmt.Errorf("asking the heed that runs: %w", err)
 	}
 	_ = conn.Close() // it was only a look
-	return &Client{http: &http.Client{Transport: &http.Transport{
+	return &Client{base: "http://heed", http: &http.Client{Transport: &http.Transport{
 		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
 		DisableKeepAlives: true,
 	}}}, nil
+}
+
+// At returns a client of the heed whose New listens on an address: of it, Pace
+// alone can be asked.
+func At(addr string) *Client {
+	return &Client{base: "http://" + addr, http: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		Proxy:             nil, // not through the proxy of the environment, which may be heed itself
+		DisableKeepAlives: true,
+	}}}
 }
 
 // longestSocket is how long the path of a socket may be on every system that
@@ -89,9 +104,26 @@ func (c *Client) Stats(ctx context.Context) (s store.Stats, err error) {
 	return s, nil
 }
 
+// Pace tells of at most limit hosts, or of one, if host is not empty.
+func (c *Client) Pace(ctx context.Context, host string, limit int) (s pace.State, err error) {
+	query := url.Values{"limit": {strconv.Itoa(limit)}}
+	if host != "" {
+		query = url.Values{"host": {host}}
+	}
+	body, err := c.ask(ctx, http.MethodGet, pathPace+"?"+query.Encode())
+	if err != nil {
+		return s, err
+	}
+	defer func() { _ = body.Close() }()
+	if err := json.NewDecoder(body).Decode(&s); err != nil {
+		return s, fmt.Errorf("reading the answer of the heed that runs: %w", err)
+	}
+	return s, nil
+}
+
 // ask returns the body of a 200.
 func (c *Client) ask(ctx context.Context, method, target string) (io.ReadCloser, error) {
-	r, err := http.NewRequestWithContext(ctx, method, "http://heed"+target, nil)
+	r, err := http.NewRequestWithContext(ctx, method, c.base+target, nil)
 	if err != nil {
 		return nil, err
 	}

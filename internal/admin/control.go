@@ -38,10 +38,12 @@ const (
 //	                     line each; with ?bodies=true the bodies too
 //	DELETE /cache        drops it; a JSON line for each
 //	GET    /cache/stats  JSON
+//	GET    /pace         as New has it
 //
 // A line that has a fault is the last of an answer that is not whole.
-func NewControl(c Cache) http.Handler {
+func NewControl(c Cache, p Pace) http.Handler {
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+pathPace, func(w http.ResponseWriter, r *http.Request) { writePace(w, r, p) })
 	mux.HandleFunc("GET "+pathCache, func(w http.ResponseWriter, r *http.Request) {
 		if p, ok := patternOf(w, r); ok {
 			writeLines(w, c.List(r.Context(), p, r.FormValue("bodies") == "true"), func(e store.Entry) line { return line{Entry: &e} })

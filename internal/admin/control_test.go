@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"heed/internal/pace"
 	"heed/internal/store"
 )
 
@@ -79,7 +80,7 @@ func control(t *testing.T, c Cache) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &httptest.Server{Listener: l, Config: &http.Server{Handler: NewControl(c)}}
+	server := &httptest.Server{Listener: l, Config: &http.Server{Handler: NewControl(c, pace.New(pace.Config{}))}}
 	server.Start()
 	t.Cleanup(server.Close)
 	client, err := Dial(t.Context(), path)
@@ -146,7 +147,7 @@ func TestAnswerWithoutItsEndIsAnError(t *testing.T) {
 		_, _ = w.Write([]byte(`{"dropped":"https://a.example"}` + "\n"))
 	}))
 	defer server.Close()
-	c := &Client{http: &http.Client{Transport: &http.Transport{
+	c := &Client{base: "http://heed", http: &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "tcp", server.Listener.Addr().String())
@@ -163,7 +164,7 @@ func TestAnswerWithoutItsEndIsAnError(t *testing.T) {
 
 func TestControlTakesWhatItKnowsAlone(t *testing.T) {
 	k := &kept{}
-	h := NewControl(k)
+	h := NewControl(k, pace.New(pace.Config{}))
 	for _, row := range []struct {
 		method, path string
 		status       int

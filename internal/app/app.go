@@ -136,6 +136,7 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 	robots.Observe = m.Fetches()
 	a.pacer = newPacer(c.Pace, dialer, o.Log)
 	robots.Turn = robotsTurns(a.pacer, c.Pace)
+	m.Pace(paceMetrics(a.pacer))
 	if a.store != nil {
 		robots.Store = a.store
 		m.Store(storeMetrics(a.store))
@@ -143,13 +144,13 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 	a.fetcher = fetch.New(robots)
 	if a.store != nil && !o.Private {
 		a.socket = listenControl(ctx, Socket(c.StateDir), o.Log)
-		a.control = controlServer(cache{a.store, a.fetcher.Forget})
+		a.control = controlServer(cache{a.store, a.fetcher.Forget}, a.pacer)
 	}
 	serving := proxyConfig(c, o.Version, via, a, dialer, roots, recent, recorder(o, m))
 	serving.TLSFailed = m.ClientTLS
 	a.proxy = proxy.New(serving)
 	a.admin = &http.Server{
-		Handler:           admin.New(admin.Config{Metrics: m.Handler(), Version: o.Version, Ready: a.ready, Degraded: degraded(a.store, o.Lines, quotas), Quotas: quotas}),
+		Handler:           admin.New(admin.Config{Metrics: m.Handler(), Version: o.Version, Ready: a.ready, Pace: a.pacer, Degraded: degraded(a.store, o.Lines, quotas), Quotas: quotas}),
 		ReadHeaderTimeout: time.Duration(c.Timeouts.ClientHeader),
 		IdleTimeout:       time.Duration(c.Timeouts.Idle),
 	}

@@ -10,6 +10,7 @@ import (
 	"heed/fetch"
 	"heed/internal/config"
 	"heed/internal/dial"
+	"heed/internal/metrics"
 	"heed/internal/origin"
 	"heed/internal/pace"
 	"heed/policy"
@@ -58,5 +59,15 @@ func robotsTurns(p *pace.Pacer, c config.Pace) func(context.Context, origin.Orig
 			return nil, err
 		}
 		return t, nil
+	}
+}
+
+// Pace tells what goes on at hosts, and of at most limit hosts by themselves.
+func (a *App) Pace(limit int) pace.State { return a.pacer.State(limit) }
+
+func paceMetrics(p *pace.Pacer) func() metrics.Pace {
+	return func() metrics.Pace {
+		s := p.State(0)
+		return metrics.Pace{Waiting: s.Waiting, Known: s.Known, Held: s.Held}
 	}
 }

@@ -76,6 +76,6 @@ func answers(ctx context.Context, path string) bool {
 	return true
 }
 
-func controlServer(c admin.Cache) *http.Server {
-	return &http.Server{Handler: admin.NewControl(c), ReadHeaderTimeout: 10 * time.Second}
+func controlServer(c admin.Cache, p admin.Pace) *http.Server {
+	return &http.Server{Handler: admin.NewControl(c, p), ReadHeaderTimeout: 10 * time.Second}
 }

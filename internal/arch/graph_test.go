@@ -38,7 +38,7 @@ var graph = map[string]row{
 		},
 	},
 
-	"internal/admin": {heed: []string{"internal/origin", "internal/quota", "internal/store"}},
+	"internal/admin": {heed: []string{"internal/origin", "internal/pace", "internal/quota", "internal/store"}},
 	"internal/agent": {heed: []string{"policy", "internal/quota"}, modules: []string{"golang.org/x/crypto"}},
 	"internal/app": {
 		heed: []string{
@@ -58,7 +58,7 @@ var graph = map[string]row{
 		heed: []string{
 			"policy", "policy/lint",
 			"internal/admin", "internal/agent", "internal/app", "internal/audit", "internal/ca", "internal/config", "internal/limits", "internal/lines", "internal/logfile", "internal/origin",
-			"internal/override", "internal/replay", "internal/store",
+			"internal/override", "internal/pace", "internal/replay", "internal/store",
 		},
 		modules: []string{
 			"github.com/alecthomas/kong",

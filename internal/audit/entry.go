@@ -102,12 +102,14 @@ type Entry struct {
 	robots policy.Snapshot // room for what Snapshot points to
 }
 
-// Pace is why a request has to wait before it goes to its origin. The zero value
-// is that it has not to.
+// Pace is why a request had to wait before it went to its origin, or was refused
+// to. The zero value is that it had not to.
 type Pace struct {
 	Cause    string        // one of a bounded set: "crawl-delay", "retry-after", …; "" for none
 	Interval time.Duration // between two requests; 0 where it is about another thing
+	Asked    time.Duration // what the site asks for, where that is more than Interval; 0 otherwise
 	Line     int           // of robots.txt; 0 where it is not the site that asks
+	Until    time.Time     // when one that was refused may come back; zero where it was not
 }
 
 // Identity is a client that the configuration names, in its words. It does not

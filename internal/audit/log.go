@@ -83,6 +83,9 @@ func appendEntry(dst members, e *Entry) members {
 		l = l.name(`,"interval_ms":`).millis(e.Pace.Interval)
 		l = l.name(`,"pace_line":`).number(int64(e.Pace.Line))
 	}
+	if e.Pace.Asked > 0 {
+		l = l.name(`,"pace_asked_ms":`).millis(e.Pace.Asked)
+	}
 	if e.Identity != nil {
 		l = l.identity(e.Identity)
 	}

@@ -26,6 +26,8 @@ type Summary struct {
 	reported  int // of forwarded: only because the mode is report
 	denied    map[cause]int
 	lost      int // denials of causes beyond maxCauses
+	tooSoon   int // of denied: that came before their turn
+	waits     waits
 }
 
 // cause is what a denial is counted under, or what would have been one.
@@ -37,7 +39,9 @@ type cause struct {
 const maxCauses = 20_000
 
 // NewSummary returns an empty Summary.
-func NewSummary() *Summary { return &Summary{denied: map[cause]int{}} }
+func NewSummary() *Summary {
+	return &Summary{denied: map[cause]int{}, waits: waits{of: map[cause]waited{}}}
+}
 
 // Record adds one exchange. CONNECTs that were answered for interception are
 // not requests: the exchanges inside are.
@@ -48,6 +52,7 @@ func (s *Summary) Record(e *Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests++
+	s.waits.add(e)
 	if e.Verdict == Forwarded {
 		s.forwarded++
 		if e.Err != "" {
@@ -57,6 +62,9 @@ func (s *Summary) Record(e *Entry) {
 			return
 		}
 		s.reported++
+	}
+	if e.wasTooSoon() {
+		s.tooSoon++
 	}
 	s.because(cause{e.Origin, why(e), e.Report})
 }
@@ -95,11 +103,18 @@ func why(e *Entry) string {
 }
 
 func reason(e *Entry) string {
+	reason := e.Reason
 	if e.Report {
-		return e.Denial.Reason
+		reason = e.Denial.Reason
 	}
-	return e.Reason
+	if !e.Pace.Until.IsZero() {
+		reason += ": " + e.Pace.words()
+	}
+	return reason
 }
+
+// wasTooSoon tells whether it was denied since it came before its turn.
+func (e *Entry) wasTooSoon() bool { return !e.Pace.Until.IsZero() && e.Verdict == Denied }
 
 // ruleOctets is how much of a rule is shown.
 const ruleOctets = 120
@@ -147,6 +162,10 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	if rest > 0 {
 		fmt.Fprintf(out, "  … and %d denials of other origins and rules\n", rest)
 	}
+	if s.tooSoon > 0 {
+		fmt.Fprintf(out, "heed: %s came too soon and were answered 429; with --hold requests wait for longer\n", plural(s.tooSoon, "request"))
+	}
+	s.waits.write(out)
 	return out.n, out.err
 }
 

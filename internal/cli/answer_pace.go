@@ -11,8 +11,8 @@ import (
 // mostRecords is how many records of one kind are shown to people.
 const mostRecords = 5
 
-// pace is what a robots.txt says of pace to who asks, at a time of day in UTC.
-type pace struct {
+// sitePace is what a robots.txt says of pace to who asks, at a time of day in UTC.
+type sitePace struct {
 	asked   policy.Pace
 	at      time.Duration // since midnight
 	granted time.Duration // the longest interval that the configuration grants; 0: any
@@ -22,9 +22,9 @@ type pace struct {
 	faults []error // of unread
 }
 
-func paceOf(rules *policy.Policy, who policy.Tokens, now time.Time, granted time.Duration) pace {
+func paceOf(rules *policy.Policy, who policy.Tokens, now time.Time, granted time.Duration) sitePace {
 	now = now.UTC()
-	p := pace{
+	p := sitePace{
 		granted: granted, asked: rules.Pace(who),
 		at: time.Duration(now.Hour())*time.Hour + time.Duration(now.Minute())*time.Minute +
 			time.Duration(now.Second())*time.Second + time.Duration(now.Nanosecond()),
@@ -40,7 +40,7 @@ func paceOf(rules *policy.Policy, who policy.Tokens, now time.Time, granted time
 }
 
 // lines are what is printed for people: nothing where nothing is asked for.
-func (p pace) lines() string {
+func (p sitePace) lines() string {
 	var b strings.Builder
 	if interval, line, _ := p.asked.Interval(p.at); line > 0 {
 		fmt.Fprintf(&b, "  pace    %v between requests by %s (line %d)%s\n", interval, clipped(visible(p.asked.Text(line))), line, p.cut(interval))
@@ -59,10 +59,10 @@ func (p pace) lines() string {
 }
 
 // capped tells whether an interval is longer than what is granted.
-func (p pace) capped(interval time.Duration) bool { return p.granted > 0 && interval > p.granted }
+func (p sitePace) capped(interval time.Duration) bool { return p.granted > 0 && interval > p.granted }
 
 // cut says what becomes of an interval that is too long.
-func (p pace) cut(interval time.Duration) string {
+func (p sitePace) cut(interval time.Duration) string {
 	switch {
 	case p.capped(interval):
 		return fmt.Sprintf(", cut to %v by pace.max_delay", p.granted)
@@ -73,7 +73,7 @@ func (p pace) cut(interval time.Duration) string {
 }
 
 // visit says whether the origin is open now, and by what.
-func (p pace) visit() string {
+func (p sitePace) visit() string {
 	var b strings.Builder
 	switch wait, line := p.asked.Opens(p.at); {
 	case wait == 0:
@@ -122,7 +122,7 @@ type unreadData struct {
 }
 
 // data returns the pace as JSON, nil where nothing is asked for.
-func (p pace) data() *paceData {
+func (p sitePace) data() *paceData {
 	if p.asked == (policy.Pace{}) && len(p.unread) == 0 {
 		return nil
 	}

@@ -8,6 +8,7 @@
 //	heed replay    say what another configuration would have decided
 //	heed health    ask a heed that runs whether it is ready
 //	heed cache     look at the robots.txt files that are kept, or drop them
+//	heed pace      say where requests wait, and for what
 //	heed ca        show or export the CA
 //	heed config    check or print the configuration
 //	heed version   print the version
@@ -42,6 +43,7 @@ type grammar struct {
 	Replay  replayCmd  `cmd:"" help:"Say what another configuration would have decided of the exchanges in a log."`
 	Health  healthCmd  `cmd:"" help:"Ask a heed that runs whether it is ready."`
 	Cache   cacheCmd   `cmd:"" help:"Look at the robots.txt files that are kept, or drop them."`
+	Pace    paceCmd    `cmd:"" help:"Say where requests wait for their turn, and for what."`
 	CA      caCmd      `cmd:"" help:"Show or export the CA."`
 	Config  configCmd  `cmd:"" help:"Check or print the configuration."`
 	Version versionCmd `cmd:"" help:"Print the version."`
@@ -122,7 +124,7 @@ func failing(err error, code int) error {
 // usage is the failure of a command line that cannot be read.
 func usage(args []string, err error) error {
 	command, code := "heed", 2
-	if known := []string{"serve", "run", "env", "check", "lint", "replay", "health", "cache", "ca", "config", "version"}; len(args) > 0 {
+	if known := []string{"serve", "run", "env", "check", "lint", "replay", "health", "cache", "pace", "ca", "config", "version"}; len(args) > 0 {
 		for _, name := range known {
 			if args[0] == name {
 				command += " " + name

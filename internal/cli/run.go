@@ -36,7 +36,8 @@ type runCmd struct {
 	stateFlag
 	modeFlag
 	upstreamFlags
-	AdminListen string   `placeholder:"ADDR" help:"HOST:PORT of /metrics and /healthz (off)."`
+	paceFlags
+	AdminListen string   `placeholder:"ADDR" help:"HOST:PORT of /metrics, /pace and /healthz (off)."`
 	Log         string   `placeholder:"FILE" help:"Append heed's log, a JSON line an exchange, to FILE."`
 	LogLevel    string   `placeholder:"LEVEL" env:"HEED_LOG_LEVEL" help:"debug, info, warn or error (info); for --log."`
 	Command     []string `arg:"" passthrough:"partial" name:"cmd" help:"The command and its arguments, after --."`
@@ -47,6 +48,8 @@ func (c *runCmd) Help() string {
 	return `Write it as: heed run [flags] -- CMD ARGS...
 
 CMD gets a proxy on a free port of 127.0.0.1 by the usual variables, files with the system's roots and heed's CA, and heed's own standard input, output and error. Signals are passed on to it. When it has ended, heed says on standard error what was forwarded and what denied.
+
+Origins are asked no faster than they want (Crawl-delay and its like). A request waits for its turn for --hold, 3 s if nobody says; Scrapy's and Wget's for minutes; one that would wait for longer is answered 429 with Retry-After. While one waits for more than a second standard error tells, in a line at the bottom of a terminal, else in one line now and then.
 
 Not every program reads these variables: Node before 22.21 and programs with a proxy of their own go past heed. NO_PROXY is left as it is.
 
@@ -149,7 +152,9 @@ func runThrough(cfg config.Config, options app.Options, path string, argv []stri
 	served := make(chan struct{}) // closed when serveErr is there
 	go func() { serveErr = a.Run(ctx); close(served) }()
 
+	endTelling := tellWaits(stderr, a.Pace)
 	code, runErr := runChild(a, dir, path, argv, signals, served)
+	endTelling()
 	stop()
 	<-served
 	if err := errors.Join(runErr, serveErr); err != nil {

@@ -25,6 +25,7 @@ type serveCmd struct {
 	stateFlag
 	modeFlag
 	upstreamFlags
+	paceFlags
 	logFlags
 }
 
@@ -100,7 +101,7 @@ func (w welcome) next() [][2]string {
 func (w welcome) print(out io.Writer) {
 	admin := "off"
 	if w.admin != "" {
-		admin = "http://" + w.admin + "  (/metrics, /healthz, /readyz, /version)"
+		admin = "http://" + w.admin + "  (/metrics, /pace, /healthz, /readyz, /version)"
 	}
 	fmt.Fprintf(out, "heed %s is ready\n", w.version)
 	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)

@@ -25,7 +25,7 @@ type (
 		Listen string `placeholder:"ADDR" env:"HEED_LISTEN" help:"HOST:PORT of the proxy (127.0.0.1:3128)."`
 	}
 	adminFlag struct {
-		AdminListen string `placeholder:"ADDR" env:"HEED_ADMIN_LISTEN" help:"HOST:PORT of /metrics and /healthz, or off (127.0.0.1:3129)."`
+		AdminListen string `placeholder:"ADDR" env:"HEED_ADMIN_LISTEN" help:"HOST:PORT of /metrics, /pace and /healthz, or off (127.0.0.1:3129)."`
 	}
 	clientFlag struct {
 		AllowClient []string `placeholder:"CIDR" env:"HEED_ALLOW_CLIENT" help:"Let clients from this range use the proxy, beside loopback. Can be repeated, or a list with commas."`
@@ -38,6 +38,10 @@ type (
 	}
 	modeFlag struct {
 		Mode string `placeholder:"MODE" env:"HEED_MODE" help:"enforce, or report: what robots.txt forbids is forwarded all the same, and marked (enforce)."`
+	}
+	paceFlags struct {
+		Hold        string `placeholder:"DURATION" env:"HEED_HOLD" help:"How long a request waits for its turn before it is answered 429 (3s)."`
+		MinInterval string `placeholder:"DURATION" env:"HEED_MIN_INTERVAL" help:"The least time between two requests to a host, whatever the site asks for (0s)."`
 	}
 	logFlags struct {
 		LogLevel  string `placeholder:"LEVEL" env:"HEED_LOG_LEVEL" help:"debug, info, warn or error (info)."`
@@ -56,6 +60,8 @@ var keyOfFlag = map[string]string{
 	"connect-to":     "connect_to",
 	"allow-address":  "allow_address",
 	"upstream-proxy": "upstream.proxy",
+	"hold":           "pace.hold",
+	"min-interval":   "pace.min_interval",
 	"log-level":      "log.level",
 	"log-format":     "log.format",
 }

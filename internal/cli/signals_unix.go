@@ -4,6 +4,7 @@ package cli
 
 import (
 	"os"
+	"os/signal"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -11,7 +12,7 @@ import (
 
 // forwardedSignals are passed on to the command of heed run. Those of job
 // control (SIGTSTP, SIGCONT, SIGWINCH) are not: the terminal sends them to heed
-// and the command alike, and heed has nothing to add.
+// and the command alike.
 var forwardedSignals = []os.Signal{
 	syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2,
 }
@@ -36,3 +37,17 @@ func inForeground() bool {
 	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
 	return err == nil && group == syscall.Getpgrp()
 }
+
+// catchStop returns where Ctrl-Z is told in place of stopping heed, which does it
+// by itself then (stopSelf). Nil where heed was started to ignore it.
+func catchStop() chan os.Signal {
+	if signal.Ignored(syscall.SIGTSTP) {
+		return nil
+	}
+	stops := make(chan os.Signal, 1)
+	signal.Notify(stops, syscall.SIGTSTP)
+	return stops
+}
+
+// stopSelf stops heed until somebody has it go on.
+func stopSelf() { _ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP) }

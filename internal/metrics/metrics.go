@@ -33,6 +33,9 @@ type Metrics struct {
 	clientTLS  *prometheus.CounterVec   // reason
 	clients    *prometheus.CounterVec   // client, verdict
 
+	paceWait    prometheus.Histogram   // seconds
+	paceRefused *prometheus.CounterVec // cause
+
 	fetches       *prometheus.CounterVec // access
 	fetchRequests prometheus.Counter
 	fetchDuration prometheus.Histogram // seconds
@@ -62,13 +65,18 @@ func New(version string, g Gauges) *Metrics {
 			Name: "heed_exchange_duration_seconds", Help: "Time from a request's header to the last octet of its answer.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10),
 		}, []string{"verdict"}),
-		robotsWait:    histogram("exchange_robots_wait_seconds", "Time that an exchange waited for robots.txt."),
-		received:      counter("exchange_received_bytes_total", "Body octets received from clients."),
-		sent:          counter("exchange_sent_bytes_total", "Body octets sent to clients."),
-		reported:      counters("reported_total", "Exchanges that were forwarded only because the mode is report, by the reason for which they would have been denied.", "reason"),
-		overrides:     counters("overrides_used_total", "Exchanges that the operator's word decided in place of a robots.txt.", "action"),
-		clientTLS:     counters("client_tls_failures_total", "TLS with clients, inside a CONNECT, that came to nothing, by reason.", "reason"),
-		clients:       counters("client_requests_total", "Exchanges of clients that have a name in the configuration, by that name and what heed did.", "client", "verdict"),
+		robotsWait: histogram("exchange_robots_wait_seconds", "Time that an exchange waited for robots.txt."),
+		received:   counter("exchange_received_bytes_total", "Body octets received from clients."),
+		sent:       counter("exchange_sent_bytes_total", "Body octets sent to clients."),
+		reported:   counters("reported_total", "Exchanges that were forwarded only because the mode is report, by the reason for which they would have been denied.", "reason"),
+		overrides:  counters("overrides_used_total", "Exchanges that the operator's word decided in place of a robots.txt.", "action"),
+		clientTLS:  counters("client_tls_failures_total", "TLS with clients, inside a CONNECT, that came to nothing, by reason.", "reason"),
+		clients:    counters("client_requests_total", "Exchanges of clients that have a name in the configuration, by that name and what heed did.", "client", "verdict"),
+		paceWait: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "heed_pace_wait_seconds", Help: "Time that an exchange waited for its turn, of those that waited.",
+			Buckets: []float64{0.01, 0.05, 0.1, 0.5, 1, 2, 3, 5, 10, 30, 60, 120, 300},
+		}),
+		paceRefused:   counters("pace_refused_total", "Exchanges that were refused since their turn would have come too late, by what they would have waited for.", "cause"),
 		fetches:       counters("robots_fetches_total", "Fetches of a robots.txt, by access result (RFC 9309 section 2.3.1).", "access"),
 		fetchRequests: counter("robots_fetch_requests_total", "Requests sent for a robots.txt, redirects and retries included."),
 		fetchDuration: histogram("robots_fetch_duration_seconds", "Time that a fetch of a robots.txt took."),
@@ -83,7 +91,7 @@ func New(version string, g Gauges) *Metrics {
 	})
 	build.Set(1)
 	m.registry.MustRegister(build,
-		m.exchanges, m.duration, m.robotsWait, m.received, m.sent, m.reported, m.overrides, m.clientTLS, m.clients,
+		m.exchanges, m.duration, m.robotsWait, m.received, m.sent, m.reported, m.overrides, m.clientTLS, m.clients, m.paceWait, m.paceRefused,
 		m.fetches, m.fetchRequests, m.fetchDuration, m.confirmed, m.ahead, m.joined, m.evicted,
 		gauge("tunnels_open", "Connections taken over by CONNECT or a WebSocket.", func() float64 { return float64(g.Tunnels()) }),
 		gauge("robots_origins", "Origins whose robots.txt is remembered.", func() float64 { return float64(g.RobotsOrigins()) }),
@@ -132,6 +140,9 @@ func (m *Metrics) Exchange(e *audit.Entry) {
 	}
 	if e.Identity != nil {
 		m.clients.WithLabelValues(e.Identity.Name, e.Verdict.String()).Inc()
+	}
+	if e.Pace.Cause != "" || e.PaceWait > 0 {
+		m.paced(e)
 	}
 	if e.BytesIn > 0 {
 		m.received.Add(float64(e.BytesIn))

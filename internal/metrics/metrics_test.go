@@ -33,6 +33,7 @@ func TestMetricsKeepPrometheusRules(t *testing.T) {
 	m.Log(func() Log { return Log{} })
 	m.Quotas(func() []Quota { return []Quota{{}} })
 	m.Exchange(&audit.Entry{Reason: "disallowed", Report: true})
+	m.Pace(func() Pace { return Pace{} })
 	problems, err := testutil.GatherAndLint(m.registry)
 	if err != nil {
 		t.Fatal(err)
@@ -157,5 +158,37 @@ func BenchmarkExchange(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		m.Exchange(e)
+	}
+}
+
+func TestPaceIsCounted(t *testing.T) {
+	m, reads := newMetrics(), 0
+	m.Pace(func() Pace { reads++; return Pace{Waiting: 3, Known: 9, Held: 2} })
+	soon := time.Now().Add(time.Minute)
+	for _, e := range []audit.Entry{
+		{Verdict: audit.Forwarded, Reason: "allowed"}, // which did not wait
+		{Verdict: audit.Forwarded, Reason: "allowed", PaceWait: 2 * time.Second, Pace: audit.Pace{Cause: "crawl-delay", Interval: 2 * time.Second, Line: 3}},
+		{Reason: "paced", Pace: audit.Pace{Cause: "visit-time", Until: soon}},
+		{Reason: "paced", PaceWait: time.Second, Pace: audit.Pace{Cause: "retry-after", Until: soon}}, // it waited in vain
+		{Reason: "paced", Pace: audit.Pace{Cause: "retry-after", Until: soon}},
+	} {
+		m.Exchange(&e)
+	}
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for _, line := range []string{
+		"heed_pace_waiting 3", "heed_pace_hosts 9", "heed_pace_hosts_held 2",
+		`heed_pace_refused_total{cause="visit-time"} 1`, `heed_pace_refused_total{cause="retry-after"} 2`,
+		"heed_pace_wait_seconds_count 2", "heed_pace_wait_seconds_sum 3",
+	} {
+		if !strings.Contains(w.Body.String(), "\n"+line+"\n") {
+			t.Errorf("no line %s in\n%s", line, w.Body)
+		}
+	}
+	if strings.Contains(w.Body.String(), `heed_pace_refused_total{cause="crawl-delay"}`) {
+		t.Error("one that waited and went out counts as refused")
+	}
+	if reads != 1 {
+		t.Errorf("all hosts were looked at %d times for one page", reads)
 	}
 }

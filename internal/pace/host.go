@@ -143,6 +143,7 @@ func (h *host) end(t *Turn) (freed []*address) {
 	case waiting:
 		h.queue.remove(t)
 		h.left(t, false)
+		t.waited = h.pacer.now() - t.asked // in vain
 	case granted:
 		h.underWay--
 		if t.unsent { // it never went out, and keeps nobody waiting

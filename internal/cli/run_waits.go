@@ -127,11 +127,14 @@ func (w *waitTeller) say(h pace.Host, now time.Time) {
 
 // waitText says why requests wait at a host, and for how long yet.
 func waitText(h pace.Host) string {
-	text := "heed: " + visible(h.Host) + " " + waitCauses[h.Cause]
-	if h.Cause == pace.RetryAfter.String() || h.Cause == pace.BackOff.String() && h.Held > 0 {
-		text += " for " + inSeconds(time.Duration(h.Held))
-	} else if h.Interval > 0 && h.Next > 0 {
-		text = "heed: " + visible(h.Host) + " is asked every " + inSeconds(time.Duration(h.Interval)) + " (" + intervalCauses[h.Cause] + ")"
+	text := "heed: " + visible(h.Host) + " "
+	switch by, paced := intervalCauses[h.Cause]; {
+	case paced && h.Interval > 0 && h.Held == 0:
+		text += "is asked every " + inSeconds(time.Duration(h.Interval)) + " (" + by + ")"
+	case h.Held > 0:
+		text += waitCauses[h.Cause] + " for " + inSeconds(time.Duration(h.Held))
+	default:
+		text += waitCauses[h.Cause]
 	}
 	if h.Waiting == 1 {
 		text += ": 1 request waits"
@@ -144,24 +147,21 @@ func waitText(h pace.Host) string {
 	return text
 }
 
-// waitCauses say of a host why it is not asked, intervalCauses why so seldom.
+// intervalCauses say why a host is asked so seldom, waitCauses why it is not asked
+// at all.
 var (
-	waitCauses = map[string]string{
-		pace.Site.String():          "is asked one request at a time",
-		pace.Rate.String():          "is asked one request at a time",
-		pace.Floor.String():         "is asked one request at a time",
-		pace.RetryAfter.String():    "asked to be left alone (Retry-After)",
-		pace.BackOff.String():       "is left alone since it answered 429 or 503",
-		pace.Slow.String():          "answers slowly",
-		pace.Concurrency.String():   "has as many requests as it may have (pace.per_origin)",
-		pace.SharedAddress.String(): "has an address with as many requests as it may have (pace.per_address)",
-		pace.Queue.String():         "is waited for by as many as may wait (pace.queue)",
-	}
 	intervalCauses = map[string]string{
 		pace.Site.String():    "Crawl-delay",
 		pace.Rate.String():    "Request-rate",
 		pace.Floor.String():   "pace.min_interval",
-		pace.BackOff.String(): "since it answered 429 or 503",
+		pace.BackOff.String(): "it answered 429 or 503",
 		pace.Slow.String():    "slow answers",
+	}
+	waitCauses = map[string]string{
+		pace.RetryAfter.String():    "asked to be left alone (Retry-After)",
+		pace.BackOff.String():       "answered 429 or 503 and is left alone",
+		pace.Concurrency.String():   "has as many requests under way as it may (pace.per_origin)",
+		pace.SharedAddress.String(): "has an address with as many requests under way as it may (pace.per_address)",
+		pace.Queue.String():         "has as many requests waiting as it may (pace.queue)",
 	}
 )

@@ -244,7 +244,7 @@ func (t *paceTold) appendFacts(all []Fact) []Fact {
 	return append(all,
 		Fact{"Paced by", cause, ""},
 		Fact{"Interval", inSeconds(t.Interval), ""},
-		Fact{"Asked for", inSeconds(t.Asked), ""},
+		Fact{"Site asks for", inSeconds(t.Asked), ""},
 		Fact{"Waited", inSeconds(t.Waited), ""},
 		Fact{"Come back", t.Until, ""},
 	)

@@ -154,6 +154,9 @@ https:
 allow_address: [127.0.0.0/8]
 upstream:
   roots: %s
+pace:
+  per_origin: 0
+  per_address: 0
 log:
   format: json
 `, s.at, filepath.Join(s.folder, "state"), mode, filepath.Join(s.folder, originCA)))

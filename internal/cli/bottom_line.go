@@ -56,9 +56,11 @@ func (l *bottomLine) draw(text string) {
 	l.write(b.String())
 }
 
+func (l *bottomLine) isThere() bool { return l.rows > 0 }
+
 // clear gives the row back, as empty as it was.
 func (l *bottomLine) clear() {
-	if l.rows == 0 {
+	if !l.isThere() {
 		return
 	}
 	l.write(fmt.Sprintf("\x1b7\x1b[%d;1H\x1b[2K\x1b[r\x1b8", l.rows))

@@ -87,10 +87,11 @@ func (w *waitTeller) look(now time.Time) {
 	}
 }
 
-// redraw has the line say where a request waits for the longest time.
+// redraw has the line say where a request waits for the longest time. It stays
+// while any waits, so that it does not blink from one request to the next.
 func (w *waitTeller) redraw() {
 	s := w.state(1)
-	if len(s.Hosts) == 0 || time.Duration(s.Hosts[0].Longest) < longWait {
+	if s.Waiting == 0 || len(s.Hosts) == 0 || !w.line.isThere() && time.Duration(s.Hosts[0].Longest) < longWait {
 		w.line.clear()
 		return
 	}
@@ -141,7 +142,7 @@ func waitText(h pace.Host) string {
 	} else {
 		text += fmt.Sprintf(": %d requests wait", h.Waiting)
 	}
-	if h.Next > 0 {
+	if h.Next > 0 && h.Held == 0 {
 		text += ", the next goes in " + inSeconds(time.Duration(h.Next))
 	}
 	return text

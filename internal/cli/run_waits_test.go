@@ -91,8 +91,8 @@ func TestWaitsAreToldByTheirCause(t *testing.T) {
 	}{
 		{pace.Host{Waiting: 2, Cause: "request-rate", Interval: 5 * second, Next: 3 * second}, "a.example is asked every 5 s (Request-rate): 2 requests wait, the next goes in 3 s"},
 		{pace.Host{Waiting: 1, Cause: "min-interval", Interval: second, Next: second / 2}, "a.example is asked every 1 s (pace.min_interval): 1 request waits, the next goes in 0.5 s"},
-		{pace.Host{Waiting: 1, Cause: "retry-after", Held: 90 * second, Told: true, Next: 90 * second, Interval: second}, "a.example asked to be left alone (Retry-After) for 90 s: 1 request waits, the next goes in 90 s"},
-		{pace.Host{Waiting: 1, Cause: "back-off", Held: 4 * second, Next: 4 * second, Interval: second}, "a.example answered 429 or 503 and is left alone for 4 s: 1 request waits, the next goes in 4 s"},
+		{pace.Host{Waiting: 1, Cause: "retry-after", Held: 90 * second, Told: true, Next: 90 * second, Interval: second}, "a.example asked to be left alone (Retry-After) for 90 s: 1 request waits"},
+		{pace.Host{Waiting: 1, Cause: "back-off", Held: 4 * second, Next: 4 * second, Interval: second}, "a.example answered 429 or 503 and is left alone for 4 s: 1 request waits"},
 		{pace.Host{Waiting: 3, Cause: "back-off", Next: 4 * second, Interval: 8 * second}, "a.example is asked every 8 s (it answered 429 or 503): 3 requests wait, the next goes in 4 s"},
 		{pace.Host{Waiting: 1, Cause: "slow-answers", Next: second, Interval: 2 * second}, "a.example is asked every 2 s (slow answers): 1 request waits, the next goes in 1 s"},
 		{pace.Host{Waiting: 9, Cause: "concurrency"}, "a.example has as many requests under way as it may (pace.per_origin): 9 requests wait"},

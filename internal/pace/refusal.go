@@ -65,8 +65,11 @@ func (r *Refusal) Error() string {
 	case Queue:
 		return fmt.Sprintf("enough requests to %s wait"+and, r.Host, retry)
 	}
-	return fmt.Sprintf("%s is asked every %v, and others come first"+and, r.Host, r.Interval, retry)
+	return fmt.Sprintf("%s is asked every %v (%s), and others come first"+and, r.Host, r.Interval, asksFor[r.Cause], retry)
 }
+
+// asksFor is whose interval it is.
+var asksFor = map[Cause]string{Site: "Crawl-delay", Rate: "Request-rate", Floor: "pace.min_interval"}
 
 // Blameless tells that the origin is not at fault.
 func (r *Refusal) Blameless() bool { return true }

@@ -105,7 +105,7 @@ func TestARequestThatComesTooEarlyIsTold429OnEveryChannel(t *testing.T) {
 			for {
 				e := r.entry(t)
 				if e.Target == "/second" {
-					if e.Reason != "paced" || e.Verdict != audit.Denied || e.Pace != (audit.Pace{Cause: "crawl-delay", Interval: 100 * time.Second, Line: 3}) {
+					if e.Reason != "paced" || e.Verdict != audit.Denied || e.Pace != (audit.Pace{Cause: "crawl-delay", Interval: 100 * time.Second, Line: 3, Until: e.Pace.Until}) {
 						t.Errorf("recorded as %v, %s, %+v", e.Verdict, e.Reason, e.Pace)
 					}
 					break
@@ -145,7 +145,7 @@ func TestARequestIsHeldUntilItsTurn(t *testing.T) {
 		t.Errorf("three requests took %v", took)
 	}
 	r.entry(t)
-	if e := r.entry(t); e.PaceWait < 200*time.Millisecond || e.PaceWait > e.Duration || e.Pace.Cause != "" {
+	if e := r.entry(t); e.PaceWait < 200*time.Millisecond || e.PaceWait > e.Duration || e.Pace != (audit.Pace{Cause: "crawl-delay", Interval: 300 * time.Millisecond, Line: 2}) {
 		t.Errorf("recorded as waiting %v of %v for %+v", e.PaceWait, e.Duration, e.Pace)
 	}
 }

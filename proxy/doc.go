@@ -24,6 +24,7 @@
 //	override.go  or the operator in its place
 //	quota.go     what its client has left
 //	report.go    whether what forbids it is reported in place of a denial
+//	pace.go      when its turn comes at the origin
 //	forward.go   to the origin and back; fields.go, hops.go: what an intermediary removes and adds; upgrade.go: WebSockets
 //	deny.go      the answer instead, explained (explain.go), as accept.go says (render.go, page.go)
 //	record.go    one audit.Entry, always

@@ -163,7 +163,7 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(out, "  … and %d denials of other origins and rules\n", rest)
 	}
 	if s.tooSoon > 0 {
-		fmt.Fprintf(out, "heed: %s came too soon and were answered 429; with --hold requests wait for longer\n", plural(s.tooSoon, "request"))
+		fmt.Fprintf(out, "heed: too soon, and answered 429: %s; --hold has requests wait for longer\n", plural(s.tooSoon, "request"))
 	}
 	s.waits.write(out)
 	return out.n, out.err

@@ -28,7 +28,7 @@ func TestSummaryTellsForWhatRequestsWaited(t *testing.T) {
   2  https://a.example  paced: Crawl-delay 2 s
   1  https://a.example  paced: Retry-After
   1  https://d.example  paced: Visit-time
-heed: 4 requests came too soon and were answered 429; with --hold requests wait for longer
+heed: too soon, and answered 429: 4 requests; --hold has requests wait for longer
 heed: waited 46 s at https://a.example, 23 requests, Crawl-delay 2 s
 heed: waited 30 s at https://b.example, 1 request, Crawl-delay 100 s cut to 30 s
 heed: waited 2.5 s at https://a.example, 2 requests, Retry-After

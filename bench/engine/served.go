@@ -15,6 +15,7 @@ import (
 	"github.com/elazarl/goproxy" //nolint:depguard // what heed is compared with
 
 	"heed/bench/engine/floor"
+	"heed/internal/agent"
 	"heed/internal/ca"
 	"heed/internal/dial"
 	"heed/internal/origin"
@@ -95,7 +96,7 @@ func serveEngine(l net.Listener, folder string, mode proxy.Mode) error {
 		Dial:      dialer.DialContext,
 		Transport: func(base *http.Transport) http.RoundTripper { return dialer.Transport(base) },
 		Authority: proxy.Authority{PEM: authority.PEM(), DER: authority.DER(), Fingerprint: authority.Fingerprint()},
-		Mode:      func(origin.Origin) (proxy.Mode, string) { return mode, "" },
+		Mode:      func(origin.Origin, *agent.Client) (proxy.Mode, string) { return mode, "" },
 		Roots:     roots,
 	}).Serve(l)
 }

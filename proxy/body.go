@@ -27,8 +27,12 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	defer b.stall.Done()
 	n, err := b.ReadCloser.Read(p)
 	b.n.Add(int64(n))
-	if err != nil && err != io.EOF {
+	switch {
+	case err == nil:
+	case err != io.EOF:
 		err = &bodyError{err}
+	case b.w.in != nil: // with its end come the trailers, also those that were not declared
+		dropAsker(b.w.in.Trailer)
 	}
 	return n, err
 }

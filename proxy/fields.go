@@ -28,6 +28,13 @@ func endToEnd(h http.Header) {
 	}
 }
 
+// dropAsker removes from trailers who asks. That is said in the header section,
+// which was decided on; a name that follows behind the body was not.
+func dropAsker(trailer http.Header) {
+	delete(trailer, "User-Agent")
+	delete(trailer, "From")
+}
+
 // via is this hop in Via, by the version in which a message came
 // (RFC 9110 §7.6.3). Nobody writes to the slices.
 type via struct{ old, one, two []string }

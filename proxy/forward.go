@@ -88,6 +88,7 @@ func (p *Proxy) outgoing(x *exchange) *http.Request {
 	case x.wants.trailers:
 		h["Te"] = []string{"trailers"}
 	}
+	dropAsker(in.Trailer)
 	x.present(h)
 	if len(h["User-Agent"]) == 0 {
 		h["User-Agent"] = noAgent

@@ -114,6 +114,7 @@ var causes = []struct {
 	{kindBodyTimeout, ofBody(isTimeout)},
 	{kindClientGone, ofBody(isEnd)},
 	{kindBadBody, as[*bodyError]},
+	{kindBadBody, as[*roundtrip.TrailerError]},
 	{kindBadRequest, as[*roundtrip.RequestError]},
 	{kindOverload, func(err error) bool {
 		return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EADDRNOTAVAIL)

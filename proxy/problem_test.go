@@ -219,6 +219,7 @@ func TestErrorsWithoutAType(t *testing.T) {
 		{&bodyError{errors.New("invalid byte in chunk length")}, kindBadBody},
 		{&bodyError{context.Canceled}, kindClientGone},
 		{new(roundtrip.RequestError), kindBadRequest},
+		{fmt.Errorf("reading the request's body: %w", new(roundtrip.TrailerError)), kindBadBody},
 		{fmt.Errorf("reading: %w", &problem{kind: kindLoop, cause: io.EOF}), kindLoop},
 		{&dial.ProxyError{Proxy: "http://p.example:1", Status: 407, Err: io.EOF}, kindProxy},
 		{&dial.ProxyError{Proxy: "http://p.example:1", Status: 504, Answered: true, Err: errors.New("it answered 504")}, kindProxyTimeout},

@@ -20,6 +20,12 @@ type RequestError struct{ cause string }
 
 func (e *RequestError) Error() string { return e.cause }
 
+// TrailerError is a request whose trailers cannot be sent as they came with the
+// end of its body. All before them was sent.
+type TrailerError struct{ cause error }
+
+func (e *TrailerError) Error() string { return e.cause.Error() }
+
 // check refuses what cannot be sent whichever way it goes. What is said in the
 // fields and the target is looked at when it is written.
 func (t *Transport) check(req *http.Request) error {

@@ -60,7 +60,8 @@ func New(c Config) *Transport {
 
 // RoundTrip makes one request. Errors are those of net/http and of the
 // connection, and context.Cause where the request's context ended; a
-// *RequestError is a request of which nothing was sent, a *FramingError a
+// *RequestError is a request of which nothing was sent, a *TrailerError one of
+// which all but the trailers was, a *FramingError a
 // response that cannot be read in one way alone. As with net/http, whether a
 // status, a 101 above all, or a version is one that was asked for is for the
 // caller to look at, and a body may be closed after RoundTrip returned.

@@ -166,7 +166,7 @@ func trailerLines(h http.Header) ([]byte, error) {
 	var b []byte
 	for _, name := range sortedKeys(h) {
 		if err := checkTrailer(name, h[name]); err != nil {
-			return nil, err
+			return nil, &TrailerError{err}
 		}
 		for _, v := range h[name] {
 			b = append(append(append(append(b, name...), ": "...), v...), "\r\n"...)

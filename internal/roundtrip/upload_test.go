@@ -130,6 +130,9 @@ func TestHalfAnUploadIsNone(t *testing.T) {
 			if err == nil || r.want != nil && !errors.Is(err, r.want) {
 				t.Errorf("%s, TLS %t: %v, want %v", r.why, secure, err, r.want)
 			}
+			if refused := new(RequestError); errors.As(err, &refused) {
+				t.Errorf("%s, TLS %t: %v, which says that nothing was sent", r.why, secure, err)
+			}
 			if <-whole {
 				t.Errorf("%s, TLS %t: the origin got a request that looks whole", r.why, secure)
 			}

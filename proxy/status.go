@@ -60,22 +60,29 @@ func (p *Proxy) whyID(x *exchange, id string) *http.Response {
 	return p.explained(x, p.explain(e, problemOfEntry(e)))
 }
 
-// whyURL explains what would be decided now, without a request for the page
-// itself. It may fetch the robots.txt.
+// whyURL explains what would be decided now for whoever asks, without a request
+// for the page itself. It may fetch the robots.txt, so that it is no way to an
+// origin for those who may not ask there: they are told that, and no more.
 func (p *Proxy) whyURL(x *exchange, q url.Values) *http.Response {
-	asked := &exchange{in: x.in}
+	asked := &exchange{in: x.in, tunnel: x.tunnel, client: x.client}
 	if err := asked.readAbsolute(q.Get("url")); err != nil {
 		return p.noSuchPage(x, fmt.Errorf("ask /why?id=ID or /why?url=URL&agent=USER-AGENT: %w", err))
 	}
 	e := &audit.Entry{
 		Origin: asked.origin.String(), Target: asked.target,
-		Tokens: agent.Tokens(q["agent"]),
+		Tokens: x.client.Tokens(nil), Identity: x.entry.Identity,
+	}
+	if names := q["agent"]; len(names) > 0 {
+		e.Tokens = agent.Tokens(names)
+	}
+	asked.entry = e
+	if err := p.permit(asked); err != nil {
+		return p.explained(x, p.explain(e, problemOf(err)))
 	}
 	if err := p.foretell(x.in.Context(), asked.origin, e); err != nil {
 		x.err = err
 		return p.deny(x)
 	}
-	asked.entry, asked.client = e, x.client
 	_ = p.denies(asked) // which notes what is reported
 	return p.explained(x, p.explain(e, problemOfEntry(e)))
 }

@@ -134,6 +134,9 @@ func (r *reader) clients() {
 		r.everyMachine(key+".addresses", n.Addresses)
 		r.ranges(n, key, ranges)
 		r.called(n, key)
+		if len(n.Destinations) == 0 && r.sources[key+".destinations"] != "" { // a list says what is allowed, and an empty one would allow all
+			r.blame(key+".destinations", "[]", fault("allows no host at all, so that the client can ask for nothing; name some, or leave the key out for all"))
+		}
 		r.quota(n.Quota, key+".quota")
 		if n.HTTPS != "" {
 			r.oneOf(key+".https", n.HTTPS, Intercept, Tunnel, Deny)
@@ -176,11 +179,26 @@ func (r *reader) known(n *Client, key string, lines map[string]int) {
 	}
 }
 
-// everyMachine refuses ranges that have every address.
+// The shortest prefixes of networks that are somebody's own: 10.0.0.0/8, and
+// fc00::/7 (RFC 4193 §3).
+const (
+	shortest4 = 8
+	shortest6 = 7
+)
+
+// everyMachine refuses ranges that make an open proxy of heed: those of every
+// address, and the halves and eighths that they could be written in.
 func (r *reader) everyMachine(key string, all []netip.Prefix) {
 	for i, p := range all {
+		shortest, lets := shortest6, "lets much of the world use this proxy"
+		if p.Addr().Is4() {
+			shortest = shortest4
+		}
 		if p.Bits() == 0 {
-			r.blame(fmt.Sprintf("%s[%d]", key, i), p.String(), fault("lets every machine use this proxy; name your own networks, for example 10.0.0.0/8"))
+			lets = "lets every machine use this proxy"
+		}
+		if p.Bits() < shortest {
+			r.blame(fmt.Sprintf("%s[%d]", key, i), p.String(), fault(lets+"; name your own networks, for example 10.0.0.0/8"))
 		}
 	}
 }

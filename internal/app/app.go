@@ -116,7 +116,7 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 		return nil, err
 	}
 	sayUpstream(o.Log, c.Upstream, dialer.Proxy())
-	for _, text := range c.Clients.Warnings() {
+	for _, text := range c.Clients.Warnings(c.HTTPS.Mode) {
 		o.Log.Warn().Str("hint", text).Msg("the configuration of clients is odd")
 	}
 	recent := new(audit.Recent)

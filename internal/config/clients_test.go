@@ -132,6 +132,9 @@ func TestOddClientsAreWarnedOf(t *testing.T) {
 		{"a token that origins may not see", who("token: NewsBot"), []string{"clients.named[0]: news goes by the token NewsBot, but origins are sent its own User-Agent"}},
 		{"a token that they do not see", who("token: NewsBot", "user_agent: ShopBot/1.0"), []string{"clients.named[0]: the user_agent of news does not have its token NewsBot in it"}},
 		{"a User-Agent that cannot be sent", who("user_agent: NewsBot/1.0", "https: tunnel"), []string{"clients.named[0]: tunnels of news are not read (https: tunnel)"}},
+		{"a From that no tunnel of anybody's has", "https: {mode: tunnel}\n" + who("from: bots@a.example"), []string{"clients.named[0]: tunnels of news are not read (https.mode: tunnel)"}},
+		{"tunnels that are read, of this client", "https: {mode: tunnel}\n" + who("user_agent: NewsBot/1.0", "https: intercept"), nil},
+		{"tunnels that are denied", "https: {mode: deny}\n" + who("user_agent: NewsBot/1.0"), nil},
 		{"what was printed", "clients:\n  named:\n    - {name: news, password: $2y$05$REDACTED.............................................}\n", []string{"clients.named[0]: the password of news is what heed config print shows"}},
 		{"a range within another's", who("addresses: [10.1.0.0/16]") + "    - {name: lab, addresses: [10.0.0.0/8]}\n    - {name: shop, addresses: [10.1.2.0/24]}\n", []string{
 			"clients.named[0].addresses[0]: 10.1.0.0/16 lies within a range of lab; what comes from it is news",

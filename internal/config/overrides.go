@@ -44,7 +44,7 @@ func (o *Override) Expired(now time.Time) bool {
 // author can have meant, a line each: overrides that have expired, and what is
 // odd about clients.
 func (c *Config) Warnings(now time.Time) (all []string) {
-	all = c.Clients.Warnings()
+	all = c.Clients.Warnings(c.HTTPS.Mode)
 	for i, o := range c.Overrides {
 		if o.Expired(now) {
 			all = append(all, fmt.Sprintf("overrides[%d]: the override for %s by %s has no effect since its end on %s; renew it or take it out", i, o.For(), o.Owner, o.Expires))

@@ -108,6 +108,7 @@ func (p *Proxy) admit(x *exchange) (Mode, error) {
 		}
 		return Deny, &problem{kind: kindTLSDenied, cause: errors.New(cause)}
 	}
+	x.entry.Tokens = x.client.UnreadTokens(x.in.Header["User-Agent"])
 	if err := p.permit(x); err != nil {
 		return Deny, err
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"heed/internal/agent"
 	"heed/internal/audit"
 )
 
@@ -217,4 +218,35 @@ func held() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc + m.StackInuse)
+}
+
+// TestAnUnreadTunnelIsDecidedByWhatItsOriginSees: nothing in it is replaced, so
+// that the User-Agent that is configured neither frees nor names anybody.
+func TestAnUnreadTunnelIsDecidedByWhatItsOriginSees(t *testing.T) {
+	const closed = "User-agent: curl\nDisallow: /\n\nUser-agent: NewsBot\nAllow: /\n"
+	const favoured = "User-agent: NewsBot\nAllow: /\n\nUser-agent: *\nDisallow: /\n"
+	for _, row := range []struct {
+		why, token, userAgent string // as they are configured
+		robots, sent          string
+		require               Requirement
+		reason                string // of a denial; "" for none
+	}{
+		{"its own name is disallowed", "", "NewsBot/1.0", closed, "User-Agent: curl/8\r\n", AnyClient, "disallowed"},
+		{"and a token takes nothing back", "NewsBot", "NewsBot/1.0", closed, "User-Agent: curl/8\r\n", AnyClient, "disallowed"},
+		{"another name is favoured", "", "NewsBot/1.0", favoured, "", AnyClient, "disallowed"},
+		{"the token is favoured", "NewsBot", "NewsBot/1.0", favoured, "User-Agent: curl/8\r\n", AnyClient, ""},
+		{"nothing says who asks", "", "NewsBot/1.0", "", "", ClientWithToken, "identity"},
+		{"the token says it", "NewsBot", "NewsBot/1.0", "", "", ClientWithToken, ""},
+	} {
+		o := newTLSOrigin(t, false, func(http.ResponseWriter, *http.Request) {})
+		client := &agent.Client{Name: "news", Token: row.token, UserAgent: row.userAgent}
+		r := start(t, modeIs(Tunnel), requires(row.require), func(c *Config) { c.Clients = agent.NewClients([]agent.Known{local(client)}) })
+		r.policies.set(o, rules(o, row.robots))
+		w := r.dial(t)
+		a := w.send(t, "CONNECT "+hostOf(o)+" HTTP/1.1\r\nHost: "+hostOf(o)+"\r\n"+row.sent+"\r\n")
+		_ = w.Close()
+		if e := r.entry(t); row.reason != "" && e.Reason != row.reason || (a.StatusCode == 200) != (row.reason == "") {
+			t.Errorf("%s: %s, recorded as %s: %+v", row.why, a.Status, e.Reason, e.Tokens)
+		}
+	}
 }

@@ -43,7 +43,21 @@ func (c *Client) Tokens(userAgents []string) policy.Tokens {
 	if c.UserAgent != "" {
 		userAgents = []string{c.UserAgent}
 	}
+	return c.named(Tokens(userAgents))
+}
+
+// UnreadTokens is Tokens of a tunnel that is not read: what origins are sent in it
+// is the client's own, whatever UserAgent says.
+func (c *Client) UnreadTokens(userAgents []string) policy.Tokens {
 	t := Tokens(userAgents)
+	if c == nil {
+		return t
+	}
+	return c.named(t)
+}
+
+// named puts the client's token before the names that an origin gets to see.
+func (c *Client) named(t policy.Tokens) policy.Tokens {
 	if c.Token == "" {
 		return t
 	}

@@ -76,14 +76,15 @@ func networkOf(a netip.Addr) netip.Prefix {
 }
 
 // takeAll takes a place at each address, or none: then the host is told when there
-// is room where there was none.
+// is room where there was none. Where hosts wait a place is for the one that it is
+// offered to: who has just ended a request is not to have its place every time.
 func takeAll(at []*address, h *host) bool {
 	for _, a := range at {
 		a.mu.Lock()
 	}
 	room := true
 	for _, a := range at {
-		if a.underWay >= a.limit {
+		if a.underWay >= a.limit || len(a.waiting) > 0 && !h.offered {
 			room = false
 			if !slices.Contains(a.waiting, h) {
 				a.waiting = append(a.waiting, h)
@@ -108,8 +109,8 @@ func giveBack(at []*address) {
 	}
 }
 
-// offer lets hosts that wait for room go on, while there is some. No lock of a
-// host is held.
+// offer lets hosts that wait for room go on, by one turn each, while there is some.
+// No lock of a host is held.
 func (a *address) offer() {
 	for {
 		h := a.next()
@@ -117,7 +118,9 @@ func (a *address) offer() {
 			return
 		}
 		h.mu.Lock()
+		h.offered = true
 		h.dispatch(h.pacer.now())
+		h.offered = false
 		h.mu.Unlock()
 	}
 }

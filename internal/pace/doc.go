@@ -54,7 +54,7 @@
 // # Bounds
 //
 // So many requests are under way at one host, so many at one address, and so many
-// wait at one host. A host of which nothing needs to be known any more is
+// wait at one host. Hosts that wait for a place at an address get one by turns. A host of which nothing needs to be known any more is
 // forgotten within a minute.
 //
 // All functions are safe for concurrent use. A host has a lock of its own;

@@ -24,33 +24,61 @@ type host struct {
 	queue     queue
 	clients   shares[client]
 
-	at       []*address // where it is; not changed, but replaced
-	resolved moment     // when that was found out; 0: never
+	at       []*address    // where it is; not changed, but replaced
+	resolved moment        // when that was found out; 0: never
+	looking  chan struct{} // closed when somebody has looked for that; nil: nobody does
+	offered  bool          // a place at an address is meant for it
 	timer    *time.Timer
 }
 
 func newHost(p *Pacer, name string) *host { return &host{pacer: p, name: name} }
 
-// isUnresolved tells whether it is time to look for the host's addresses.
+// isUnresolved tells whether it is time to look for the host's addresses, or to
+// wait for who does: while nothing is known nobody goes by nothing.
 func (h *host) isUnresolved(now moment) bool {
 	c := &h.pacer.config
-	return c.PerAddress > 0 && c.Addresses != nil && (h.resolved == 0 || now-h.resolved > resolvedFor)
+	return c.PerAddress > 0 && c.Addresses != nil &&
+		(h.resolved == 0 || now-h.resolved > resolvedFor && h.looking == nil)
 }
 
-// resolve unlocks the host, finds its addresses, and returns it locked: perhaps
-// another, if it was forgotten in between. A name that cannot be resolved now
-// keeps what it had: it is connecting that will tell why.
-func (h *host) resolve(ctx context.Context, addr string, now moment) *host {
-	h.resolved = now // one asks, others go by what there was
+// resolve finds the host's addresses, which it does not hold the lock for. A name
+// that cannot be resolved keeps what it had for a moment: it is connecting that
+// will tell why. The error is that of ctx.
+func (h *host) resolve(ctx context.Context, addr string) error {
+	if h.looking != nil {
+		return h.awaitLook(ctx)
+	}
+	h.looking = make(chan struct{})
 	h.mu.Unlock()
 	found, err := h.pacer.config.Addresses(ctx, addr)
-	h = h.pacer.host(h.name)
-	if err == nil {
+	h.mu.Lock()
+	close(h.looking)
+	h.looking = nil
+	now := h.pacer.now()
+	switch {
+	case err == nil:
 		h.settle(h.pacer.addresses.of(found))
-		h.resolved = h.pacer.now()
-		h.dispatch(h.resolved) // there may be room
+		h.resolved = now
+		h.dispatch(now) // there may be room
+	case ctx.Err() != nil: // that says nothing of the name: the next one looks
+		return context.Cause(ctx)
+	default:
+		h.resolved = now + unresolvedFor - resolvedFor
 	}
-	return h
+	return nil
+}
+
+// awaitLook waits for who looks.
+func (h *host) awaitLook(ctx context.Context) error {
+	looked := h.looking
+	h.mu.Unlock()
+	defer h.mu.Lock()
+	select {
+	case <-looked:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // settle replaces where the host is, which those who hold places there go on to.
@@ -104,6 +132,7 @@ func (h *host) takePlaces(t *Turn) bool {
 	if len(h.at) > 0 && !takeAll(h.at, h) {
 		return false
 	}
+	h.offered = false
 	t.at = h.at
 	return true
 }
@@ -239,7 +268,7 @@ func (h *host) tick() {
 
 // isIdle tells whether nothing needs to be known of the host.
 func (h *host) isIdle(now moment) bool {
-	return h.underWay == 0 && len(h.queue.turns) == 0 &&
+	return h.underWay == 0 && len(h.queue.turns) == 0 && h.looking == nil &&
 		h.word.isOver(now) && h.past.isOver(now, h.longest()) && h.slow.isOver(now) && h.clients.isOver(now)
 }
 

@@ -21,6 +21,9 @@ const (
 
 	// resolvedFor is how long a host is taken to have the addresses that it had.
 	resolvedFor = time.Minute
+
+	// unresolvedFor is how long a host is left alone whose name does not resolve.
+	unresolvedFor = time.Second
 )
 
 // Config is what a Pacer is made of. The zero value asks for nothing but what

@@ -71,7 +71,7 @@ type Turn struct {
 }
 
 // Ask asks for a turn. Nil means that the turn will come: Wait waits for it, and
-// End must be called. An error is a *Refusal.
+// End must be called. An error is a *Refusal, or the cause of the end of ctx.
 func (p *Pacer) Ask(ctx context.Context, t *Turn, r Request) error {
 	return p.ask(ctx, t, &r, false)
 }
@@ -84,11 +84,13 @@ func (p *Pacer) AskRobots(ctx context.Context, t *Turn, r Request) error {
 
 func (p *Pacer) ask(ctx context.Context, t *Turn, r *Request, robots bool) error {
 	h, now := p.host(r.Host), p.now()
-	if h.isUnresolved(now) {
-		h = h.resolve(ctx, r.Addr, now)
+	defer h.mu.Unlock()
+	for h.isUnresolved(now) {
+		if err := h.resolve(ctx, r.Addr); err != nil {
+			return err
+		}
 		now = p.now()
 	}
-	defer h.mu.Unlock()
 	if r.Interval > p.config.MaxDelay {
 		h.tellCut(r.Interval)
 	}

@@ -37,9 +37,10 @@ var errRefused = errors.New("the origin refused the request as often as it came"
 var errResolving = errors.New("resolving the name")
 
 // watch returns a context that reports on a request made with it, and ends it
-// when it is made too often. sent is called whenever it goes out. A transport may go on dialling after the request
-// failed, so the phase is read at once.
-func watch(ctx context.Context, sent func()) (context.Context, *phase) {
+// when it is made too often. send is called whenever it is to go out, and its
+// error ends it. A transport may go on dialling after the request failed, so the
+// phase is read at once.
+func watch(ctx context.Context, send func(context.Context) error) (context.Context, *phase) {
 	p := new(phase)
 	ctx, cancel := context.WithCancelCause(ctx) // ends with the one it is made of: the body is read with it
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -53,7 +54,9 @@ func watch(ctx context.Context, sent func()) (context.Context, *phase) {
 		},
 		GotConn: func(httptrace.GotConnInfo) {
 			p.at.Store(phaseWaiting)
-			sent()
+			if err := send(ctx); err != nil {
+				cancel(err)
+			}
 			if p.connections.Add(1) > mostConnections {
 				cancel(errRefused)
 			}

@@ -210,7 +210,7 @@ func (v *retrieval) send(ctx context.Context, at *url.URL) (*http.Response, erro
 }
 
 func (v *retrieval) roundTrip(ctx context.Context, at *url.URL) (*http.Response, error) {
-	ctx, phase := watch(ctx, v.now.Sent)
+	ctx, phase := watch(ctx, v.now.Send)
 	v.answer.requests++
 	resp, err := v.transport.RoundTrip(v.request(ctx, at))
 	if err != nil {

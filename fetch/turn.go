@@ -9,7 +9,7 @@ import (
 
 // Turn is the turn of a request at its origin.
 type Turn interface {
-	Sent()                                         // the request goes out now
+	Send(context.Context) error                    // the request goes out now; it may wait for that. An error keeps it from it
 	Answered(status int, retryAfter time.Duration) // what came; 0: nothing was asked for
 	End()                                          // it is over, whatever came
 }
@@ -17,7 +17,7 @@ type Turn interface {
 // noTurn is a turn where there are none.
 type noTurn struct{}
 
-func (noTurn) Sent()                       {}
+func (noTurn) Send(context.Context) error  { return nil }
 func (noTurn) Answered(int, time.Duration) {}
 func (noTurn) End()                        {}
 

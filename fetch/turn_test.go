@@ -21,6 +21,7 @@ type turns struct {
 	done []string
 	err  error
 	wait time.Duration
+	late error // of a turn that came, and has passed
 }
 
 func (s *turns) note(format string, args ...any) {
@@ -47,7 +48,10 @@ type turn struct {
 	host string
 }
 
-func (t *turn) Sent() { t.note("sent %s", t.host) }
+func (t *turn) Send(context.Context) error {
+	t.note("sent %s", t.host)
+	return t.late
+}
 func (t *turn) Answered(status int, after time.Duration) {
 	t.note("answered %s %d %v", t.host, status, after)
 }
@@ -122,4 +126,18 @@ func TestTheTimeOfAFetchDoesNotRunWhileItWaitsForItsTurn(t *testing.T) {
 			t.Errorf("%d wait for a turn that nobody waits for", n)
 		}
 	})
+}
+
+// TestATurnThatHasPassedByTheTimeOfTheConnection is no fault of the origin, which
+// is not asked.
+func TestATurnThatHasPassedByTheTimeOfTheConnection(t *testing.T) {
+	s := &turns{late: early{}}
+	h := newHostile(t, write("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"))
+	f := newFetcher(t, Config{Turn: s.of, Transport: realTransport(t)})
+	if got := snapshot(t, f, h.origin); got.Access != policy.Unreachable || !errors.Is(got.Cause, early{}) {
+		t.Errorf("%v: %v", got.Access, got.Cause)
+	}
+	if want := []string{"ask 127.0.0.1", "sent 127.0.0.1", "end 127.0.0.1"}; !slices.Equal(s.done, want) {
+		t.Errorf("it went %q, want %q", s.done, want)
+	}
 }

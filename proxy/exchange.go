@@ -46,6 +46,7 @@ type exchange struct {
 	outBody  originBody
 	trip     roundtrip.Exchange
 	turn     pace.Turn
+	departs  departure
 	wants    wants
 }
 

@@ -103,8 +103,9 @@ func (p *Proxy) outgoing(x *exchange) *http.Request {
 		out.Body = http.NoBody
 	}
 	x.trip.Interim = x.interim
-	if x.turn.IsTimed() {
-		x.trip.Sending = x.turn.Sent
+	if p.Pacer != nil {
+		x.departs = departure{x, p}
+		x.trip.Sending = &x.departs
 	}
 	return out
 }

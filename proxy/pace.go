@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -159,6 +160,25 @@ func (a askedPace) told(cause pace.Cause, interval time.Duration) audit.Pace {
 	return t
 }
 
+// departure is an exchange that is about to go out.
+type departure struct {
+	*exchange
+	proxy *Proxy
+}
+
+// Send has the request go out when it may, now that it has a connection.
+func (d *departure) Send(ctx context.Context) error {
+	x, p := d.exchange, d.proxy
+	err := x.turn.Send(ctx)
+	if x.turn.IsTimed() {
+		x.entry.PaceWait = x.turn.Waited()
+	}
+	if err == nil {
+		return nil
+	}
+	return p.enforced(x, p.paced(x, p.askedOf(x), err))
+}
+
 // answered tells the pacer what the origin said.
 func (x *exchange) answered(resp *http.Response) {
 	after := time.Duration(0)
@@ -190,12 +210,7 @@ func (p *Proxy) relayInTurn(x *exchange, upstream net.Conn) {
 	if x.turn.Waits() {
 		x.err = p.enforced(x, p.waitTurn(x, p.askedOf(x)))
 	}
-	if x.err != nil { // others came first; the log alone can say so
-		_ = p.deny(x).Body.Close()
-		_ = x.w.conn.Close()
-		return
-	}
-	if upstream == nil {
+	if x.err == nil && upstream == nil {
 		var err error
 		if upstream, err = p.Dial(x.in.Context(), "tcp", x.origin.Addr()); err != nil {
 			x.entry.Verdict = audit.Forwarded
@@ -204,9 +219,16 @@ func (p *Proxy) relayInTurn(x *exchange, upstream net.Conn) {
 			return
 		}
 	}
-	x.turn.Sent()
-	p.relay(x, upstream)
-	if !x.left {
+	if x.err == nil {
+		x.err = (&departure{x, p}).Send(x.in.Context())
+	}
+	if x.err != nil { // others came first; the log alone can say so
+		_ = p.deny(x).Body.Close()
+		_ = x.w.conn.Close()
+	} else {
+		p.relay(x, upstream)
+	}
+	if !x.left && upstream != nil {
 		_ = upstream.Close()
 	}
 }

@@ -111,7 +111,7 @@ func TestATunnelThatWaitsInVainIsRecordedWithItsCause(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer before.End()
-	before.Sent()
+	_ = before.Send(t.Context())
 	w := r.connect(t, hostOf(o))
 	if _, err := w.Write([]byte{tlsHandshake}); err != nil {
 		t.Fatal(err)

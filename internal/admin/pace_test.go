@@ -21,7 +21,7 @@ func asked(t *testing.T) *pace.Pacer {
 		if err := p.Ask(t.Context(), turn, pace.Request{Host: "a.example", Interval: time.Minute, Hold: time.Hour}); err != nil {
 			t.Fatal(err)
 		}
-		turn.Sent()
+		_ = turn.Send(t.Context())
 		t.Cleanup(turn.End)
 	}
 	return p

@@ -30,7 +30,9 @@ func BenchmarkUnpaced(b *testing.B) {
 				if p.Ask(ctx, &turn, q) != nil || turn.Wait(ctx) != nil {
 					b.Fatal("refused")
 				}
-				turn.Sent()
+				if turn.Send(ctx) != nil {
+					b.Fatal("refused")
+				}
 				turn.Answered(200, 0)
 				turn.End()
 			}
@@ -74,7 +76,7 @@ func BenchmarkPaced(b *testing.B) {
 		if p.Ask(ctx, &turn, q) != nil || turn.Wait(ctx) != nil {
 			b.Fatal("refused")
 		}
-		turn.Sent()
+		_ = turn.Send(ctx)
 		turn.Answered(200, 0)
 		turn.End()
 	}

@@ -10,7 +10,11 @@
 //	if err := turn.Wait(ctx); err != nil {
 //		return err
 //	}
-//	// connect; turn.Sent(); write the request; turn.Answered(status, retryAfter)
+//	// connect
+//	if err := turn.Send(ctx); err != nil {
+//		return err
+//	}
+//	// write the request; turn.Answered(status, retryAfter)
 //
 // # What is one place
 //
@@ -25,9 +29,10 @@
 // A fetch of a robots.txt (AskRobots) keeps the interval of whatever request it
 // meets, since nobody knows before what the file will ask for.
 //
-// An interval is counted from the moment in which a request goes out (Sent), not
-// from that in which it was let go: to connect may take seconds, and while it
-// does no other goes.
+// An interval is counted from the moment in which a request goes out (Send), not
+// from that in which it was let go: to connect may take seconds. For one of them
+// no other goes; then it is overtaken, and waits with its connection for the next
+// moment that keeps the intervals. So does a request that is sent once more.
 //
 // # What makes an interval longer
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,7 +16,7 @@ type host struct {
 	mu        sync.Mutex
 	forgotten bool          // it is not in the map any more
 	underWay  int           // turns granted that have not ended
-	unsent    int           // of which with an interval, and not gone out
+	unsent    []*Turn       // of which with an interval, and about to go out: no other may
 	usual     time.Duration // what its site asked for last; 0: nothing
 	cut       bool          // it was told that the site asks for more than it is granted
 	past      past
@@ -28,6 +29,7 @@ type host struct {
 	resolved moment        // when that was found out; 0: never
 	looking  chan struct{} // closed when somebody has looked for that; nil: nobody does
 	offered  bool          // a place at an address is meant for it
+	said     atomic.Bool   // the origin asked to be left alone, perhaps until later
 	timer    *time.Timer
 }
 
@@ -109,11 +111,12 @@ func (t *Turn) isPaced(d time.Duration) bool { return t.robots || d > 0 }
 // at the addresses are taken.
 func (h *host) mayGo(t *Turn, now moment) bool {
 	h.word.forget(now)
+	h.overtake(now)
 	if h.isFull() || h.word.until > now {
 		return false
 	}
 	d := h.interval(t)
-	if t.isPaced(d) && (h.unsent > 0 || len(h.queue.turns) > 0 && !t.robots || h.earliest(t, d) > now) {
+	if t.isPaced(d) && (len(h.unsent) > 0 || len(h.queue.turns) > 0 && !t.robots || h.earliest(t, d) > now) {
 		return false
 	}
 	if len(h.queue.turns) > 0 && h.queue.waitsForPlace { // they were here first
@@ -143,8 +146,7 @@ func (h *host) grant(t *Turn, now moment) {
 	t.interval = h.interval(t)
 	h.underWay++
 	if t.isPaced(t.interval) {
-		t.unsent = true
-		h.unsent++
+		h.unsent = append(h.unsent, t)
 		if !t.robots {
 			h.usual = t.site
 		}
@@ -154,11 +156,20 @@ func (h *host) grant(t *Turn, now moment) {
 	}
 }
 
-// record notes that a request goes out.
-func (h *host) record(t *Turn, now moment) {
-	if t.isPaced(t.interval) {
-		h.past.record(t.recorded(t.interval), now, h.longest())
+// overtake lets others go before a turn that takes long to connect: it will look
+// once more when it is about to go out. So nobody keeps a host to himself by a
+// port that does not answer, or a tunnel in which he says nothing.
+func (h *host) overtake(now moment) {
+	h.unsent = slices.DeleteFunc(h.unsent, func(t *Turn) bool { return !t.connected && now >= t.granted+connecting })
+}
+
+// gone takes a turn out of those that are about to go out.
+func (h *host) gone(t *Turn) (was bool) {
+	i := slices.Index(h.unsent, t)
+	if i >= 0 {
+		h.unsent = slices.Delete(h.unsent, i, i+1)
 	}
+	return i >= 0
 }
 
 // longest is the longest interval that any request may have.
@@ -175,10 +186,7 @@ func (h *host) end(t *Turn) (freed []*address) {
 		t.waited = h.pacer.now() - t.asked // in vain
 	case granted:
 		h.underWay--
-		if t.unsent { // it never went out, and keeps nobody waiting
-			t.unsent = false
-			h.unsent--
-		}
+		h.gone(t) // if it never went out, it keeps nobody waiting
 		freed, t.at = t.at, nil
 		giveBack(freed)
 	default:
@@ -201,6 +209,7 @@ func (h *host) dispatch(now moment) {
 		return
 	}
 	h.word.forget(now)
+	h.overtake(now)
 	next := h.grantAll(now)
 	h.refuseLate(now)
 	h.arm(next)
@@ -210,7 +219,7 @@ func (h *host) dispatch(now moment) {
 // for its time; 0 if none does.
 func (h *host) grantAll(now moment) (next moment) {
 	h.queue.waitsForPlace = false
-	held := h.unsent > 0 // to go before that one would be to overtake it
+	held := len(h.unsent) > 0 // to go before that one would be to overtake it
 	for i := 0; i < len(h.queue.turns) && !h.queue.waitsForPlace; {
 		t := h.queue.turns[i]
 		d := h.interval(t)
@@ -227,15 +236,20 @@ func (h *host) grantAll(now moment) (next moment) {
 			h.queue.turns = slices.Delete(h.queue.turns, i, i+1)
 			h.left(t, true)
 			h.grant(t, now)
-			held = held || h.unsent > 0
+			held = held || len(h.unsent) > 0
 		}
 	}
 	return next
 }
 
 // arm sets the timer to next, or to when the first has waited for as long as it
-// may.
+// may, or can overtake one that connects.
 func (h *host) arm(next moment) {
+	for _, t := range h.unsent {
+		if end := t.granted + connecting; !t.connected && (next == 0 || end < next) {
+			next = end
+		}
+	}
 	for _, t := range h.queue.turns {
 		if end := t.deadline + 1; next == 0 || end < next {
 			next = end

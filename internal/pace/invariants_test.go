@@ -124,19 +124,23 @@ func (c *crowd) request(own *rand.Rand) {
 		}
 		return
 	}
+	c.underWay(q.Host, 1)
+	defer c.underWay(q.Host, -1)
+	time.Sleep(millis(own, 300) * time.Duration(own.IntN(2)) * time.Duration(1+7*own.IntN(2)))
+	if own.IntN(8) == 0 {
+		return // no connection
+	}
+	for range 1 + own.IntN(8)/7 { // once more, now and then
+		if turn.Send(ctx) != nil {
+			return
+		}
+		c.goesOut(q, robots)
+	}
 	c.mu.Lock()
 	if until := c.held[q.Host]; c.since() < until {
 		c.t.Errorf("%s is asked %v before the time that it named", q.Host, until-c.since())
 	}
 	c.mu.Unlock()
-	c.underWay(q.Host, 1)
-	defer c.underWay(q.Host, -1)
-	time.Sleep(millis(own, 300) * time.Duration(own.IntN(2)))
-	if own.IntN(8) == 0 {
-		return // no connection
-	}
-	turn.Sent()
-	c.goesOut(q, robots)
 	time.Sleep(millis(own, 800))
 	switch own.IntN(20) {
 	case 0:

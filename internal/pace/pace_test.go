@@ -75,7 +75,10 @@ func (r *rig) doCtx(ctx context.Context, q request) error {
 	err := ask(ctx, &turn, q.Request)
 	if err == nil {
 		defer turn.End()
-		err = turn.Wait(ctx)
+		if err = turn.Wait(ctx); err == nil {
+			time.Sleep(q.connect)
+			err = turn.Send(ctx)
+		}
 	}
 	if err != nil {
 		var refusal *Refusal
@@ -86,8 +89,6 @@ func (r *rig) doCtx(ctx context.Context, q request) error {
 		}
 		return err
 	}
-	time.Sleep(q.connect)
-	turn.Sent()
 	r.mu.Lock()
 	r.gone = append(r.gone, gone{r.since(), q.by + q.agent, q.Host})
 	r.mu.Unlock()
@@ -206,10 +207,10 @@ func (r *rig) wantGaps(least time.Duration) {
 
 func TestTheIntervalCountsFromWhenTheRequestGoesOut(t *testing.T) {
 	inBubble(t, Config{}, func(r *rig) {
-		r.begin(request{Request: Request{Interval: 2 * s, Hold: time.Minute}, connect: 5 * s})
+		r.begin(request{Request: Request{Interval: 2 * s, Hold: time.Minute}, connect: s / 2})
 		r.begin(request{Request: Request{Interval: 2 * s, Hold: time.Minute}})
 		r.wg.Wait()
-		r.wantGone(5*s, 7*s)
+		r.wantGone(s/2, s/2+2*s)
 	})
 }
 

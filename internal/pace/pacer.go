@@ -22,6 +22,9 @@ const (
 	// resolvedFor is how long a host is taken to have the addresses that it had.
 	resolvedFor = time.Minute
 
+	// connecting is how long others wait for one that has no connection yet.
+	connecting = time.Second
+
 	// unresolvedFor is how long a host is left alone whose name does not resolve.
 	unresolvedFor = time.Second
 )

@@ -136,7 +136,7 @@ func (h *host) refuseLate(now moment) {
 // returns true.
 func (h *host) eachTurn(now moment, do func(i int, at moment) bool) {
 	seen := h.past
-	if h.unsent > 0 {
+	if len(h.unsent) > 0 {
 		seen.record(anything, now, h.longest())
 	}
 	earliest := max(now, h.word.until)

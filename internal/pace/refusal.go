@@ -80,17 +80,24 @@ func (h *host) causeOf(t *Turn, i int, now moment) Cause {
 	switch {
 	case i >= h.pacer.config.Queue:
 		return Queue
-	case h.word.until > now && h.word.told:
-		return RetryAfter
-	case h.word.until > now:
-		return BackOff
-	case !t.isPaced(d) || h.queue.waitsForPlace && i == 0:
+	case h.word.until <= now && (!t.isPaced(d) || h.queue.waitsForPlace && i == 0):
 		if h.isFull() {
 			return Concurrency
 		}
 		return SharedAddress
 	}
-	return h.causeOfInterval(t, d)
+	return h.paceCause(t, now)
+}
+
+// paceCause says why a turn has to wait where there would be a place for it.
+func (h *host) paceCause(t *Turn, now moment) Cause {
+	switch {
+	case h.word.until > now && h.word.told:
+		return RetryAfter
+	case h.word.until > now:
+		return BackOff
+	}
+	return h.causeOfInterval(t, h.interval(t))
 }
 
 // causeOfInterval says what makes the interval of a turn as long as it is.

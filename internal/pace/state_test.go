@@ -198,7 +198,7 @@ func goOut(t *testing.T, p *Pacer, host string) {
 	if err := p.Ask(t.Context(), &turn, Request{Host: host, Interval: 30 * s, Hold: 3 * s}); err != nil {
 		t.Fatal(err)
 	}
-	turn.Sent()
+	_ = turn.Send(t.Context())
 	turn.Answered(200, 0)
 	turn.End()
 }

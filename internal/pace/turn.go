@@ -42,32 +42,32 @@ const (
 )
 
 // Turn is the turn of one request. The zero value can be asked for; it must not
-// be copied after that. One goroutine asks and waits; Sent and Answered may be
+// be copied after that. One goroutine asks and waits; Send and Answered may be
 // called by others.
 type Turn struct {
 	host *host
 
 	// guarded by host.mu
-	state    state
-	robots   bool // it is a fetch of a robots.txt
-	unsent   bool // granted, with an interval, and has not gone out
-	asks     Cause
-	cause    Cause // why it had to wait
-	site     time.Duration
-	interval time.Duration // in force when it was granted
-	what     uint64        // a hash of what is asked for
-	asked    moment
-	deadline moment
-	granted  moment
-	sent     moment
-	tag      int64          // by which it goes
-	within   int64          // by which it goes among those of its client
-	share    *share[client] // nil: it does not wait
-	agent    *share[string]
-	at       []*address // where it holds a place
-	waited   time.Duration
-	refusal  *Refusal
-	ready    chan struct{} // closed when it does not wait any more; nil: it never did
+	state     state
+	robots    bool // it is a fetch of a robots.txt
+	asks      Cause
+	cause     Cause // why it had to wait
+	site      time.Duration
+	interval  time.Duration // in force when it was granted
+	what      uint64        // a hash of what is asked for
+	asked     moment
+	deadline  moment
+	granted   moment
+	sent      moment
+	tag       int64          // by which it goes
+	within    int64          // by which it goes among those of its client
+	share     *share[client] // nil: it does not wait
+	agent     *share[string]
+	at        []*address // where it holds a place
+	waited    time.Duration
+	connected bool // it waits with its connection
+	refusal   *Refusal
+	ready     chan struct{} // closed when it does not wait any more; nil: it never did
 }
 
 // Ask asks for a turn. Nil means that the turn will come: Wait waits for it, and
@@ -127,38 +127,22 @@ func (t *Turn) Wait(ctx context.Context) error {
 // Waits tells whether Wait may take time.
 func (t *Turn) Waits() bool { return t.ready != nil }
 
-// Waited is how long it took until the turn came or was refused, for after Wait.
-func (t *Turn) Waited() time.Duration { return t.waited }
+// Waited is how long it took until the turn came or was refused, for after Wait,
+// and what it waited in Send.
+func (t *Turn) Waited() time.Duration {
+	if t.host == nil {
+		return 0
+	}
+	t.host.mu.Lock()
+	defer t.host.mu.Unlock()
+	return t.waited
+}
 
 // WaitedFor is why a turn that came had to wait, and the interval that is in
 // force for it, for after Wait.
 func (t *Turn) WaitedFor() (Cause, time.Duration) { return t.cause, t.interval }
 
-// Sent says that the request goes out now. Of several calls the last counts: a
-// request that is repeated arrives again. The zero Turn takes no notice, as with
-// Answered and End.
-func (t *Turn) Sent() {
-	h := t.host
-	if !t.IsTimed() {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if t.state != granted {
-		return
-	}
-	now := h.pacer.now()
-	t.sent = now
-	h.record(t, now)
-	if t.unsent {
-		t.unsent = false
-		h.unsent--
-		h.dispatch(now)
-	}
-}
-
-// IsTimed tells whether it matters when the request goes out, for after Wait:
-// where it does not Sent need not be called.
+// IsTimed tells whether it matters when the request goes out, for after Wait.
 func (t *Turn) IsTimed() bool {
 	return t.host != nil && (t.isPaced(t.interval) || t.host.pacer.config.TargetConcurrency > 0)
 }
@@ -178,6 +162,7 @@ func (t *Turn) Answered(status int, retryAfter time.Duration) {
 	now := h.pacer.now()
 	if isBackOff(status) {
 		h.word.pause(now, t.sentOr(t.granted), retryAfter)
+		h.said.Store(true)
 	} else {
 		h.word.recover(t.sentOr(t.granted), status)
 	}

@@ -74,8 +74,13 @@ func (c *conn) quiet() bool { return c.probe.silent() && c.drained() }
 
 // roundTripOn makes a request on a connection, which it takes over.
 func (t *Transport) roundTripOn(c *conn, req *http.Request, h hooks) (*http.Response, error) {
-	h.connected(c)
 	ctx := req.Context()
+	if err := h.connected(ctx, c); err != nil {
+		closeBody(req)
+		c.used = true // it may grow old now
+		t.pool.keep(c)
+		return nil, err
+	}
 	stop := afterFunc(ctx, c.abort)
 	resp, up, err := c.roundTrip(req, h)
 	fault := up.over()

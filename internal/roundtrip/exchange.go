@@ -25,14 +25,20 @@ type Exchange struct {
 	// empty where that was in HTTP/2 or came through the http.Transport.
 	Response []byte
 
-	// Sending is told that there is a connection, and that the request is about to
-	// be written to it; again where it is sent once more. Nil: nobody is.
-	Sending func()
+	// Sending is asked when there is a connection, and the request is about to be
+	// written to it; again where it is sent once more. Nil: nobody is.
+	Sending Sender
 
 	// Interim is told of answers with a status 1xx other than 101, and of their
 	// header sections as they came, or nil as with Response. Its error ends the
 	// request. Nil: they are dropped, up to a hundred.
 	Interim func(status int, fields http.Header, section []byte) error
+}
+
+// Sender says when a request goes out. It may take its time, while ctx lasts. Its
+// error ends the request, of which nothing is sent then.
+type Sender interface {
+	Send(ctx context.Context) error
 }
 
 // Key is the key under which the context of a request has its *Exchange.
@@ -57,13 +63,17 @@ func hooksOf(ctx context.Context) hooks {
 	return hooks{trace: httptrace.ContextClientTrace(ctx)}
 }
 
-func (h hooks) connected(c *conn) {
+// connected tells that there is a connection. An error is why nothing is to be
+// sent on it.
+func (h hooks) connected(ctx context.Context, c *conn) error {
 	if h.exchange != nil && h.exchange.Sending != nil {
-		h.exchange.Sending()
+		return h.exchange.Sending.Send(ctx)
 	}
 	if h.trace != nil && h.trace.GotConn != nil {
 		h.trace.GotConn(httptrace.GotConnInfo{Conn: c.Conn, Reused: c.used})
+		return context.Cause(ctx) // it may have ended the request
 	}
+	return nil
 }
 
 func (h hooks) interim(resp *http.Response, section []byte) error {
@@ -106,7 +116,10 @@ func (h hooks) traced(ctx context.Context, cancel context.CancelCauseFunc) (cont
 	trace := &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
 		reused.Store(c.Reused)
 		if e.Sending != nil {
-			e.Sending()
+			if err := e.Sending.Send(ctx); err != nil {
+				cancel(err)
+				return
+			}
 		}
 		if isHTTP2(c.Conn) && attempts.Add(1) > maxAttempts {
 			cancel(errNotTaken)

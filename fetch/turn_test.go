@@ -52,6 +52,7 @@ func (t *turn) Send(context.Context) error {
 	t.note("sent %s", t.host)
 	return t.late
 }
+
 func (t *turn) Answered(status int, after time.Duration) {
 	t.note("answered %s %d %v", t.host, status, after)
 }

@@ -41,6 +41,9 @@ type Sender interface {
 	Send(ctx context.Context) error
 }
 
+// notSent is the error of a Sender.
+type notSent struct{ error }
+
 // Key is the key under which the context of a request has its *Exchange.
 type Key struct{}
 
@@ -117,7 +120,7 @@ func (h hooks) traced(ctx context.Context, cancel context.CancelCauseFunc) (cont
 		reused.Store(c.Reused)
 		if e.Sending != nil {
 			if err := e.Sending.Send(ctx); err != nil {
-				cancel(err)
+				cancel(notSent{err})
 				return
 			}
 		}

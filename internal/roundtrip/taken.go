@@ -58,7 +58,12 @@ func (b *takenBody) Close() error {
 
 // causeOf is why a context ended, if it was for a reason of this package.
 func causeOf(ctx context.Context) error {
-	if cause := context.Cause(ctx); errors.Is(cause, errNotTaken) || errors.Is(cause, notTakenInTime{}) {
+	cause := context.Cause(ctx)
+	var kept notSent
+	switch {
+	case errors.As(cause, &kept):
+		return kept.error
+	case errors.Is(cause, errNotTaken), errors.Is(cause, notTakenInTime{}):
 		return cause
 	}
 	return nil

@@ -174,6 +174,7 @@ func (p *Proxy) incoming(x *exchange, resp *http.Response) {
 	if x.entry.Report {
 		h["Robots-Decision"] = []string{p.decisionField(x)}
 	}
+	delete(resp.Trailer, "Robots-Decision") // that it will come
 	if len(resp.Trailer) > 0 && x.in.ProtoMajor == 1 && x.wants.trailers || resp.StatusCode == http.StatusNoContent {
 		delete(h, "Content-Length") // HTTP/1.1 has trailers behind chunks alone, HTTP/2 has both; 204 has none (RFC 9110 §8.6)
 	}
@@ -191,7 +192,7 @@ func (p *Proxy) incoming(x *exchange, resp *http.Response) {
 		resp.Body = http.NoBody
 	}
 	x.handFields(resp)
-	x.outBody = originBody{ReadCloser: resp.Body, w: &x.w}
+	x.outBody = originBody{ReadCloser: resp.Body, w: &x.w, of: resp}
 	resp.Body = &x.outBody
 }
 
@@ -212,10 +213,20 @@ func (x *exchange) handFields(resp *http.Response) {
 // noFields is for goproxy to copy. Nobody writes to it.
 var noFields = http.Header{}
 
-// originBody notes how an answer's body ended, which goproxy does not tell.
+// originBody notes how an answer's body ended, which goproxy does not tell, and
+// looks at the trailers that came behind it.
 type originBody struct {
 	io.ReadCloser
-	w *responseWriter
+	w  *responseWriter
+	of *http.Response
+}
+
+// Close ends the body. The trailers are all there, and are passed on next
+// (http.go:121): what would pass for heed's decision is not, declared or not.
+func (b *originBody) Close() error {
+	err := b.ReadCloser.Close()
+	delete(b.of.Trailer, "Robots-Decision")
+	return err
 }
 
 // Ready reports whether something has come that was not read yet.

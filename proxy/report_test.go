@@ -92,6 +92,43 @@ func TestAnOriginsOwnRobotsDecisionPassesForNobodys(t *testing.T) {
 	}
 }
 
+// TestNoRobotsDecisionBehindABody: a trailer passes for heed's word as a field
+// does, declared or not, and others go on beside it.
+func TestNoRobotsDecisionBehindABody(t *testing.T) {
+	for _, set := range []func(*Config){reporting, func(*Config) {}} {
+		r := start(t, set)
+		for _, c := range newChannels(t, r, func(w http.ResponseWriter, req *http.Request) {
+			if req.URL.Path != "/late" {
+				w.Header().Set("Trailer", "Robots-Decision")
+			}
+			if req.URL.Path == "/beside" {
+				w.Header().Add("Trailer", "X-Sum")
+			}
+			_, _ = io.WriteString(w, "abc")
+			_ = http.NewResponseController(w).Flush()
+			w.Header().Set(http.TrailerPrefix+"Robots-Decision", "allowed")
+			if req.URL.Path != "/alone" {
+				w.Header().Set(http.TrailerPrefix+"X-Sum", "1")
+			}
+		}) {
+			for target, sum := range map[string]string{"/alone": "", "/beside": "1", "/late": "1"} {
+				resp := c.do(t, "GET", target, nil, "Te: trailers")
+				body := whole(t, resp)
+				if _, there := resp.Trailer["Robots-Decision"]; body != "abc" || there || resp.Trailer.Get("X-Sum") != sum || resp.Header["Robots-Decision"] != nil {
+					t.Errorf("%s %s: %q, %v, trailers %v", c.name, target, body, resp.Header, resp.Trailer)
+				}
+			}
+		}
+		addr, _ := script(t, write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: robots-decision\r\n\r\n3\r\nabc\r\n0\r\nROBOTS-decision: allowed\r\n\r\n"))
+		w := r.dial(t)
+		_, _ = io.WriteString(w, request("GET", "http://"+addr+"/x", "Connection: close, TE", "TE: trailers"))
+		all, _ := io.ReadAll(w.r)
+		if text := string(all); strings.Contains(strings.ToLower(text), "robots-decision") || !strings.Contains(text, "abc") {
+			t.Errorf("the client gets\n%s", text)
+		}
+	}
+}
+
 // TestWhatIsAMatterOfPoliteness: no other kind is ever reported, whatever comes
 // to be a kind.
 func TestWhatIsAMatterOfPoliteness(t *testing.T) {

@@ -129,6 +129,23 @@ func TestNoRobotsDecisionBehindABody(t *testing.T) {
 	}
 }
 
+// TestAReportWhoseAnswerBrokeOffIsExplainedAsOne, and not as a denial.
+func TestAReportWhoseAnswerBrokeOffIsExplainedAsOne(t *testing.T) {
+	r := start(t, reporting)
+	addr, _ := script(t, write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"))
+	r.policies.set("http://"+addr, rules("http://"+addr, ours))
+	w := r.dial(t)
+	_, _ = io.WriteString(w, request("GET", "http://"+addr+"/private/x"))
+	_, _ = io.ReadAll(w.r)
+	e := r.entry(t)
+	if !e.Report || e.Verdict != audit.Forwarded || e.Reason != "disallowed" || e.Err == "" {
+		t.Errorf("recorded as %+v", e)
+	}
+	if a := r.get(t, "http://heed.internal/why?id="+e.ID); !strings.HasPrefix(a.body, "200 Forwarded in report mode\n") {
+		t.Errorf("explained as\n%s", a.body)
+	}
+}
+
 // TestWhatIsAMatterOfPoliteness: no other kind is ever reported, whatever comes
 // to be a kind.
 func TestWhatIsAMatterOfPoliteness(t *testing.T) {

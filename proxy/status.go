@@ -103,12 +103,14 @@ func (p *Proxy) foretell(ctx context.Context, o origin.Origin, e *audit.Entry) e
 }
 
 // problemOfEntry is what a recorded exchange was answered with; nil when it
-// was allowed, or reported.
+// was allowed, or reported. With a matter of politeness no request is answered
+// that was forwarded: its error is that of an answer that broke off.
 func problemOfEntry(e *audit.Entry) *problem {
-	if e.Report && e.Err == "" {
+	k := kindNamed(e.Reason)
+	if e.Report && (e.Err == "" || k.isPolite()) {
 		return nil
 	}
-	switch k := kindNamed(e.Reason); {
+	switch {
 	case k != nil && k != kindDisallowed && k != kindOverride && k != kindUnreachable:
 		return &problem{kind: k, retry: max(time.Until(e.Pace.Until), 0), cause: errors.New(e.Err)}
 	case e.Decision.Allowed || e.Verdict == audit.Answered:

@@ -2,6 +2,8 @@ package app
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"heed/internal/config"
 	"heed/internal/origin"
@@ -56,28 +58,52 @@ func (m *Modes) Reports(o origin.Origin, client string) bool {
 // ReportNote says in a sentence where the mode is report, "" where it is nowhere.
 func ReportNote(c config.Config) string {
 	const what = "what robots.txt forbids is forwarded, and marked"
-	var report, enforce int
+	var report, enforce exceptions
 	for _, m := range c.Modes {
 		if m.Mode == config.Report {
-			report++
+			report.modes++
 		} else {
-			enforce++
+			enforce.modes++
 		}
 	}
+	for _, n := range c.Clients.Named {
+		switch n.Mode {
+		case config.Report:
+			report.clients++
+		case config.Enforce:
+			enforce.clients++
+		}
+	}
+	none := exceptions{}
 	switch {
-	case c.Mode == config.Report && enforce > 0:
-		return fmt.Sprintf("%s, but for %s of modes.", what, entries(enforce))
+	case c.Mode == config.Report && enforce != none:
+		return fmt.Sprintf("%s, but for %s.", what, enforce)
 	case c.Mode == config.Report:
 		return what + "."
-	case report > 0:
-		return fmt.Sprintf("for %s of modes %s.", entries(report), what)
+	case report != none:
+		return fmt.Sprintf("for %s %s.", report, what)
 	}
 	return ""
 }
 
-func entries(n int) string {
-	if n == 1 {
-		return "one entry"
+// exceptions are those that have a mode of their own.
+type exceptions struct{ modes, clients int }
+
+// String says how many there are of each.
+func (e exceptions) String() string {
+	var all []string
+	if e.modes > 0 {
+		all = append(all, several(e.modes, "entry", "entries")+" of modes")
 	}
-	return fmt.Sprintf("%d entries", n)
+	if e.clients > 0 {
+		all = append(all, several(e.clients, "client", "clients"))
+	}
+	return strings.Join(all, " and ")
+}
+
+func several(n int, one, more string) string {
+	if n == 1 {
+		return "one " + one
+	}
+	return strconv.Itoa(n) + " " + more
 }

@@ -89,19 +89,23 @@ func TestModesThatWereNotCheckedAreRefused(t *testing.T) {
 
 func TestReportModeIsTold(t *testing.T) {
 	report, enforce := config.OriginMode{Mode: config.Report}, config.OriginMode{Mode: config.Enforce}
+	reported, enforced, none := config.Client{Mode: config.Report}, config.Client{Mode: config.Enforce}, config.Client{}
 	for _, tt := range []struct {
-		mode  string
-		modes []config.OriginMode
-		want  string
+		mode    string
+		modes   []config.OriginMode
+		clients []config.Client
+		want    string
 	}{
-		{config.Enforce, nil, ""},
-		{config.Enforce, []config.OriginMode{enforce}, ""},
-		{config.Report, nil, "what robots.txt forbids is forwarded, and marked."},
-		{config.Report, []config.OriginMode{report, enforce, enforce}, "what robots.txt forbids is forwarded, and marked, but for 2 entries of modes."},
-		{config.Enforce, []config.OriginMode{report, enforce}, "for one entry of modes what robots.txt forbids is forwarded, and marked."},
+		{config.Enforce, nil, nil, ""},
+		{config.Enforce, []config.OriginMode{enforce}, []config.Client{enforced, none}, ""},
+		{config.Report, nil, []config.Client{reported, none}, "what robots.txt forbids is forwarded, and marked."},
+		{config.Report, []config.OriginMode{report, enforce, enforce}, nil, "what robots.txt forbids is forwarded, and marked, but for 2 entries of modes."},
+		{config.Report, []config.OriginMode{enforce}, []config.Client{enforced}, "what robots.txt forbids is forwarded, and marked, but for one entry of modes and one client."},
+		{config.Enforce, []config.OriginMode{report, enforce}, nil, "for one entry of modes what robots.txt forbids is forwarded, and marked."},
+		{config.Enforce, nil, []config.Client{reported, enforced, reported}, "for 2 clients what robots.txt forbids is forwarded, and marked."},
 	} {
-		if got := ReportNote(config.Config{Mode: tt.mode, Modes: tt.modes}); got != tt.want {
-			t.Errorf("%s, %v: %q, want %q", tt.mode, tt.modes, got, tt.want)
+		if got := ReportNote(config.Config{Mode: tt.mode, Modes: tt.modes, Clients: config.Clients{Named: tt.clients}}); got != tt.want {
+			t.Errorf("%s, %v, %v: %q, want %q", tt.mode, tt.modes, tt.clients, got, tt.want)
 		}
 	}
 }

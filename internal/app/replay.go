@@ -20,8 +20,9 @@ import (
 )
 
 // NewReplay returns what a configuration has of what replaying a log tries:
-// overrides, modes, and clients, of which passwords do not matter. Its Robots are
-// the caller's to set.
+// overrides, modes, and clients, of which passwords do not matter, but who has one
+// in the file alone: the address does not say who that is. Its Robots are the
+// caller's to set.
 func NewReplay(c config.Config) (replay.Config, error) {
 	overrides, err := NewOverrides(c)
 	if err != nil {
@@ -31,7 +32,14 @@ func NewReplay(c config.Config) (replay.Config, error) {
 	if err != nil {
 		return replay.Config{}, err
 	}
+	filed, err := c.Clients.Credentials()
+	if err != nil {
+		return replay.Config{}, fmt.Errorf("reading clients.htpasswd: %w", err)
+	}
 	named := map[string]*agent.Client{}
+	for _, l := range filed {
+		named[l.Name] = &agent.Client{Name: l.Name}
+	}
 	var all []agent.Known
 	for _, n := range c.Clients.Named {
 		named[n.Name] = clientOf(n, nil)

@@ -26,6 +26,7 @@ import (
 	"heed/internal/config"
 	"heed/internal/dial"
 	"heed/internal/logfile"
+	"heed/internal/origin"
 	"heed/internal/replay"
 	"heed/internal/store"
 	"heed/policy"
@@ -299,6 +300,47 @@ func TestReplayWithoutAChangeChangesNothing(t *testing.T) {
 		if !seen[want] {
 			t.Errorf("no line has the %s", want)
 		}
+	}
+}
+
+// TestWhoStandsInTheFileAloneIsNobodyElse: such a client may ask from an address
+// at which those without credentials are another.
+func TestWhoStandsInTheFileAloneIsNobodyElse(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "htpasswd")
+	if err := os.WriteFile(file, []byte("guest:"+newsHash+"\nnews:"+shopHash+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	clients := config.Clients{Htpasswd: file, Named: []config.Client{
+		{Name: "news", Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Mode: config.Report},
+	}}
+	what, err := NewReplay(config.Config{Mode: config.Enforce, Clients: clients})
+	if err != nil {
+		t.Fatal(err)
+	}
+	what.Robots = robotsFunc(func(context.Context, origin.Origin) (*policy.Snapshot, error) {
+		return &policy.Snapshot{Rules: policy.Compile([]byte("User-agent: *\nDisallow: /\n"), policy.Options{})}, nil
+	})
+	for _, tt := range []struct {
+		why, client string
+		allowed     int
+	}{
+		{"in the file alone", "guest", 0},
+		{"in the configuration too", "news", 1},
+		{"in neither, so by the address", "shop", 1},
+	} {
+		line := `{"id":"x","client":"10.0.0.1:1","channel":"plain","origin":"http://a.example","path":"/x","tokens":["ExampleBot"],"verdict":"denied","reason":"disallowed","client_name":"` +
+			tt.client + `","message":"exchange"}`
+		tally := replay.NewTally()
+		if err := replay.Read(t.Context(), "log", strings.NewReader(line), what, tally, nil); err != nil {
+			t.Fatal(err)
+		}
+		if s := tally.Summary(1); s.Requests != 1 || s.NowAllowed != tt.allowed {
+			t.Errorf("%s: %+v", tt.why, s)
+		}
+	}
+	clients.Htpasswd += ".absent"
+	if _, err := NewReplay(config.Config{Clients: clients}); err == nil {
+		t.Error("a file that is not there is taken for none")
 	}
 }
 

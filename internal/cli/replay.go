@@ -11,9 +11,11 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"heed/internal/admin"
 	"heed/internal/app"
 	"heed/internal/config"
 	"heed/internal/replay"
+	"heed/internal/store"
 	"heed/policy"
 )
 
@@ -199,14 +201,35 @@ func (c *replayCmd) robots(command *kong.Context, base, tried config.Config, d p
 		}
 		return app.RobotsFetched(reading, fetcher), fetcher.Close, nil
 	}
-	if c.CacheFile != "" {
-		return app.RobotsKept(reading, fileCache{path: c.CacheFile}), done, isThere(c.CacheFile)
-	}
-	kept, _, err := new(cacheFlags).own(context.Background(), command)
+	kept, err := c.kept(command)
 	if err != nil {
 		return nil, nil, err
 	}
 	return app.RobotsKept(reading, kept), done, nil
+}
+
+// kept returns what keeps robots.txt files, once it has answered: a file that
+// another process has takes a second to say so, for each origin.
+func (c *replayCmd) kept(command *kong.Context) (kept admin.Cache, err error) {
+	ctx, socket := context.Background(), ""
+	if c.CacheFile != "" {
+		kept, err = fileCache{path: c.CacheFile}, isThere(c.CacheFile)
+	} else {
+		kept, socket, err = new(cacheFlags).own(ctx, command)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, err = range kept.List(ctx, store.Pattern{Host: "heed.invalid"}, false) {
+		switch {
+		case err == nil: // whoever that is
+		case c.CacheFile != "" && errors.Is(err, store.ErrInUse):
+			return nil, &failure{err: err, hint: "wait until the heed that has it ends; without --cache-file, the heed that serves is asked"}
+		default:
+			return nil, cacheFault(err, socket)
+		}
+	}
+	return kept, nil
 }
 
 // replayLog is a log that is open.

@@ -67,6 +67,9 @@ func (o *replayOutput) print() error {
 	if _, err := io.WriteString(w, replayText(s)); err != nil {
 		return fmt.Errorf("writing the summary: %w", err)
 	}
+	if s.Unknown > 0 && o.cmd.Robots == "" && !o.cmd.Fetch && o.cmd.CacheFile == "" {
+		fmt.Fprintln(o.std.err, "hint: for a log of heed run, name its file with --cache-file: robots-run.db in the state directory; --fetch asks the origins now")
+	}
 	return nil
 }
 

@@ -46,6 +46,9 @@ func (p *Proxy) waitTurn(x *exchange, asked askedPace) error {
 
 // askTurn asks for x's turn.
 func (p *Proxy) askTurn(x *exchange) (asked askedPace, err error) {
+	if x.target == robotsTxt {
+		p.learnPace(x)
+	}
 	if asked = p.askedOf(x); asked.opens > 0 {
 		return asked, errClosed
 	}
@@ -53,6 +56,23 @@ func (p *Proxy) askTurn(x *exchange) (asked askedPace, err error) {
 		Host: x.origin.Host, Addr: x.origin.Addr(), By: askerOf(x), What: x.target,
 		Interval: asked.interval, Asks: askedBy[asked.key], Hold: p.holdOf(x) - x.entry.RobotsWait,
 	})
+}
+
+// learnPace has the robots.txt fetched that a client asks for itself, before it is
+// let through: else nobody knew yet what the site asks for, and heed's own fetch
+// would come right after it. What comes of it decides nothing.
+func (p *Proxy) learnPace(x *exchange) {
+	if p.operatorDecides(x.origin) {
+		return
+	}
+	if _, known := p.Policies.Remembered(x.origin, x.entry.Start); known {
+		return
+	}
+	ctx, cancel := context.WithTimeout(x.in.Context(), min(p.Wait, p.holdOf(x)))
+	defer cancel()
+	asked := time.Now()
+	_, _ = p.Policies.Snapshot(ctx, x.origin)
+	x.entry.RobotsWait = time.Since(asked)
 }
 
 // errClosed is a request outside the site's Visit-time.
@@ -88,14 +108,13 @@ func (p *Proxy) askedOf(x *exchange) (asked askedPace) {
 // For a robots.txt, which needs none, it is what is known; nil is that there are
 // none.
 func (p *Proxy) rulesOf(x *exchange) *policy.Policy {
-	switch {
-	case x.entry.Snapshot != nil:
-		return x.entry.Snapshot.Rules
-	case x.entry.Decision.Override != nil:
+	if s := x.entry.Snapshot; s != nil {
+		return s.Rules
+	}
+	if p.Overrides != nil {
 		if r := p.Overrides.Find(x.origin, x.entry.Start); r != nil {
 			return r.Rules
 		}
-		return nil
 	}
 	s, _ := p.Policies.Remembered(x.origin, x.entry.Start)
 	return s.Rules

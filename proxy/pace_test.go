@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"heed/internal/agent"
 	"heed/internal/audit"
+	origins "heed/internal/origin"
 	"heed/internal/pace"
 	"heed/policy"
 )
@@ -345,5 +347,30 @@ func TestTheOperatorsOwnRulesSetThePace(t *testing.T) {
 		if a := r.get(t, origin+"/"); a.StatusCode != want {
 			t.Errorf("%v: %s, want %d: %s", action, a.Status, want, a.body)
 		}
+	}
+}
+
+// TestAClientThatAsksForRobotsTxtFirstKeepsItsInterval: heed asks for it before.
+func TestAClientThatAsksForRobotsTxtFirstKeepsItsInterval(t *testing.T) {
+	at := new(witness)
+	r := start(t, pacedBy(t, pace.Config{MaxDelay: time.Hour}, time.Second))
+	origin := newOrigin(t, at.ServeHTTP)
+	fetched := 0
+	r.policies.hook = func(context.Context, origins.Origin) (policy.Snapshot, error) {
+		fetched += at.count() + 1
+		r.policies.mu.Lock()
+		r.policies.hook = nil
+		r.policies.mu.Unlock()
+		r.policies.set(origin, rules(origin, delayed))
+		return *rules(origin, delayed), nil
+	}
+	if a := r.get(t, origin+"/robots.txt"); a.StatusCode != 200 || fetched != 1 {
+		t.Fatalf("%s, and robots.txt was fetched %d times before", a.Status, fetched)
+	}
+	if a := r.get(t, origin+"/"); a.StatusCode != 429 || a.Header.Get("Retry-After") != "100" {
+		t.Errorf("%s, %v", a.Status, a.Header)
+	}
+	if n := at.count(); n != 1 {
+		t.Errorf("the origin was asked %d times", n)
 	}
 }

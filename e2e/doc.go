@@ -54,4 +54,15 @@
 // HTTP/1.1. Where octets matter both ends are played on bare connections, else
 // they are net/http's. What does not hold yet stands in notYet, and a test fails
 // when it holds all the same.
+//
+// # Pace
+//
+// The files pace_… hold when requests reach an origin: those of real clients at
+// their defaults, and of some that try to be served before others. TestPace runs
+// all of it side by side, since it waits most of the time:
+//
+//	go -C e2e test -v -run 'TestPace/of_real_clients/50_curls'
+//
+// prints the gaps that the origin saw. The times are the kernel's
+// (arrival_linux_test.go), so that they are exact on a machine that is busy.
 package e2e

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -24,6 +25,9 @@ import (
 // seen is one request as it reached an origin.
 type seen struct {
 	scheme, host, method, target, agent string
+	at                                  time.Time // when it came
+	began                               time.Time // when the first came of its connection
+	ended                               bool      // whoever sent it had gone before it was read: it may have come earlier
 }
 
 // origin is a local server for http and https that serves every host name and
@@ -42,6 +46,12 @@ type origin struct {
 // a path; a path that is not in it gets the host and target as text.
 func newOrigin(t testing.TB, robots map[string]string, pages map[string]http.HandlerFunc) *origin {
 	t.Helper()
+	return newOriginOf(t, robots, pages, "h2", "http/1.1")
+}
+
+// newOriginOf is newOrigin with the versions that are spoken inside TLS.
+func newOriginOf(t testing.TB, robots map[string]string, pages map[string]http.HandlerFunc, versions ...string) *origin {
+	t.Helper()
 	o := &origin{robots: robots, pages: pages}
 	root := newTestRoot(t)
 	o.rootFile = filepath.Join(t.TempDir(), "test-root.pem")
@@ -51,42 +61,58 @@ func newOrigin(t testing.TB, robots map[string]string, pages map[string]http.Han
 	o.httpAddr = serveOrigin(t, o.handler("http"), nil)
 	o.httpsAddr = serveOrigin(t, o.handler("https"), &tls.Config{
 		GetCertificate: root.certificate,
-		NextProtos:     []string{"h2", "http/1.1"},
+		NextProtos:     versions,
 	})
 	return o
 }
 
 func serveOrigin(t testing.TB, h http.Handler, c *tls.Config) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := stamping.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &http.Server{
 		Handler: h, TLSConfig: c, ReadHeaderTimeout: time.Minute,
-		ErrorLog: log.New(io.Discard, "", 0), // a refused handshake is what some tests want
+		ErrorLog:    log.New(io.Discard, "", 0), // a refused handshake is what some tests want
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		if c == nil {
-			_ = s.Serve(l) // ErrServerClosed
+			_ = s.Serve(arrivals{l}) // ErrServerClosed
 		} else {
-			_ = s.ServeTLS(l, "", "") // ErrServerClosed
+			_ = s.ServeTLS(arrivals{l}, "", "") // ErrServerClosed
 		}
 	}()
 	t.Cleanup(func() { s.Close(); <-done })
 	return l.Addr().String()
 }
 
+type connKey struct{}
+
+// arrivalOf is when a request came, which is when the last was read of its
+// connection, and when the first came of that. In HTTP/2 more may have been read
+// since.
+func arrivalOf(r *http.Request) (at, began time.Time, ended bool) {
+	conn := r.Context().Value(connKey{})
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	c := conn.(*stampedConn)
+	return *c.last.Load(), *c.first.Load(), c.ended.Load()
+}
+
 func (o *origin) handler(scheme string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		at, began, ended := arrivalOf(r)
 		host := r.Host
 		if h, _, err := net.SplitHostPort(host); err == nil {
 			host = h
 		}
 		o.mu.Lock()
-		o.log = append(o.log, seen{scheme, r.Host, r.Method, r.RequestURI, r.UserAgent()})
+		o.log = append(o.log, seen{scheme, r.Host, r.Method, r.RequestURI, r.UserAgent(), at, began, ended})
 		robots, ok := o.robots[host]
 		page := o.pages[r.URL.Path]
 		o.mu.Unlock()

@@ -32,7 +32,10 @@
 // An interval is counted from the moment in which a request goes out (Send), not
 // from that in which it was let go: to connect may take seconds. For one of them
 // no other goes; then it is overtaken, and waits with its connection for the next
-// moment that keeps the intervals. So does a request that is sent once more.
+// moment that keeps the intervals. So does a request that is sent once more. And
+// what was sent has not arrived yet: until it is answered it is taken to be on its
+// way, for a twentieth of the interval and 100 ms at most. A busy origin takes
+// that long to look at a connection, and it is its clock that counts.
 //
 // # What makes an interval longer
 //

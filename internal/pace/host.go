@@ -186,6 +186,7 @@ func (h *host) end(t *Turn) (freed []*address) {
 		t.waited = h.pacer.now() - t.asked // in vain
 	case granted:
 		h.underWay--
+		h.arrived(t, 0)
 		h.gone(t) // if it never went out, it keeps nobody waiting
 		freed, t.at = t.at, nil
 		giveBack(freed)

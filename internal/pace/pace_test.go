@@ -214,6 +214,30 @@ func TestTheIntervalCountsFromWhenTheRequestGoesOut(t *testing.T) {
 	})
 }
 
+func TestWhatIsNotAnsweredYetIsOnItsWay(t *testing.T) {
+	for _, c := range []struct {
+		why      string
+		interval time.Duration
+		takes    time.Duration
+		want     time.Duration
+	}{
+		{"answered at once", 2 * s, 0, 2 * s},
+		{"answered within the time", 2 * s, 60 * time.Millisecond, 2*s + 60*time.Millisecond},
+		{"answered later", 2 * s, s, 2*s + 100*time.Millisecond},
+		{"not answered when the next goes", 2 * s, 5 * s, 2*s + 100*time.Millisecond},
+		{"a short interval", 200 * time.Millisecond, s, 210 * time.Millisecond},
+	} {
+		inBubble(t, Config{}, func(r *rig) {
+			r.begin(request{Request: Request{Interval: c.interval}, takes: c.takes})
+			r.begin(request{Request: Request{Interval: c.interval, Hold: time.Minute}})
+			r.wg.Wait()
+			if got := r.gone[1].at; got != c.want {
+				t.Errorf("%s: the next went out at %v, want %v", c.why, got, c.want)
+			}
+		})
+	}
+}
+
 func TestARequestThatNeverWentOutKeepsNobodyWaiting(t *testing.T) {
 	inBubble(t, Config{}, func(r *rig) {
 		var turn Turn

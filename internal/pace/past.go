@@ -42,6 +42,20 @@ func (p *past) record(interval time.Duration, now moment, longest time.Duration)
 	p.n = n + 1
 }
 
+// arrived says that the request which was recorded for a time has arrived by now.
+func (p *past) arrived(recorded, now moment) {
+	for i := range p.sent[:p.n] {
+		if s := &p.sent[i]; s.at == recorded {
+			s.at = min(s.at, now)
+		}
+	}
+}
+
+// onTheWay is how long a request is taken to be on its way that was not answered
+// yet: to a busy origin a connection is there before it is looked at. An interval
+// counts from when a request arrives.
+func onTheWay(interval time.Duration) time.Duration { return min(interval/20, 100*time.Millisecond) }
+
 // earliest is when a request of an interval may go out. For a robots.txt the
 // interval is what is kept from the last fetch of one.
 func (p *past) earliest(interval time.Duration, robots bool) (at moment) {

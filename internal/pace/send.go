@@ -42,6 +42,7 @@ func (t *Turn) send() (wait time.Duration, err error) {
 	}
 	now := h.pacer.now()
 	h.word.forget(now)
+	h.arrived(t, now) // what it was sent on before is over
 	h.said.Store(h.word.penalty > 0)
 	d := h.interval(t)
 	at := h.word.until
@@ -67,9 +68,23 @@ func (t *Turn) send() (wait time.Duration, err error) {
 func (h *host) send(t *Turn, d time.Duration, now moment) {
 	t.sent = now
 	if t.isPaced(d) {
-		h.past.record(t.recorded(d), now, h.longest())
+		t.arrives = now + onTheWay(t.recorded(d))
+		h.past.record(t.recorded(d), t.arrives, h.longest())
 	}
 	if h.gone(t) || t.isPaced(d) {
 		h.dispatch(now)
 	}
+}
+
+// arrived says that a request that went out has arrived by now; 0 is the time at
+// which it is.
+func (h *host) arrived(t *Turn, now moment) {
+	if t.arrives == 0 {
+		return
+	}
+	if now == 0 {
+		now = h.pacer.now()
+	}
+	h.past.arrived(t.arrives, now)
+	t.arrives = 0
 }

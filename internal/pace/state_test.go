@@ -39,7 +39,7 @@ func TestStateTellsWhoWaitsForWhat(t *testing.T) {
 			},
 			{Host: "held.example", Held: Seconds(19500 * time.Millisecond), Told: true, Interval: Seconds(s), Cause: "retry-after", Penalty: Seconds(s)},
 			{
-				Host: "busy.example", UnderWay: 1, Waiting: 1, Interval: Seconds(s), Cause: "min-interval", Next: Seconds(500 * time.Millisecond),
+				Host: "busy.example", UnderWay: 1, Waiting: 1, Interval: Seconds(s), Cause: "min-interval", Next: Seconds(550 * time.Millisecond),
 				Clients: []Waiters{{"d", 1}}, Sharers: 1,
 			},
 		}}

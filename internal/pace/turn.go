@@ -59,6 +59,7 @@ type Turn struct {
 	deadline  moment
 	granted   moment
 	sent      moment
+	arrives   moment // by when it is taken to have arrived; 0: it keeps no interval
 	tag       int64          // by which it goes
 	within    int64          // by which it goes among those of its client
 	share     *share[client] // nil: it does not wait
@@ -160,6 +161,7 @@ func (t *Turn) Answered(status int, retryAfter time.Duration) {
 		return
 	}
 	now := h.pacer.now()
+	h.arrived(t, now)
 	if isBackOff(status) {
 		h.word.pause(now, t.sentOr(t.granted), retryAfter)
 		h.said.Store(true)

@@ -263,7 +263,7 @@ func redirectedRobots(t *testing.T) {
 }
 
 // cutAnswers: to an origin that ends a kept connection without an answer a request
-// is sent once more, at once. Whoever comes next keeps the interval from that.
+// is sent once more, in its turn.
 func cutAnswers(t *testing.T) {
 	var mu sync.Mutex
 	asked := 0
@@ -291,22 +291,9 @@ func cutAnswers(t *testing.T) {
 		}
 	}
 	visits := p.visits(aheadHost)
-	for i := 1; i < len(visits); i++ {
-		gap := visits[i].at.Sub(visits[i-1].at)
-		if visits[i].target != visits[i-1].target && gap < 500*time.Millisecond-measured {
-			t.Errorf("%s came %v after %s", visits[i].target, gap, visits[i-1].target)
-		}
-	}
-	for _, path := range paths {
-		n := 0
-		for _, v := range visits {
-			if v.target == path {
-				n++
-			}
-		}
-		if n > 2 {
-			t.Errorf("%s came %d times", path, n)
-		}
+	checkGaps(t, visits, 500*time.Millisecond)
+	if len(visits) < 1+len(paths)+len(paths)/2 {
+		t.Errorf("%d requests came: none was sent once more", len(visits))
 	}
 }
 

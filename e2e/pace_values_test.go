@@ -17,8 +17,8 @@ var valuesOfRobots = []scenario{
 }
 
 // hours is a Visit-time around a time of day.
-func hours(from, to time.Duration) string {
-	now := time.Now().UTC()
+func hours(now time.Time, from, to time.Duration) string {
+	now = now.UTC()
 	return now.Add(from).Format("1504") + "-" + now.Add(to).Format("1504")
 }
 
@@ -37,8 +37,8 @@ func intervalsOfValues(t *testing.T) {
 		{"two groups for one client count as one", "Crawl-delay: 1\n\nUser-agent: *\nCrawl-delay: 2", 2 * time.Second},
 		{"its own group counts, not that for others", "Crawl-delay: 5\nDisallow: /private\n\nUser-agent: ExampleBot\nCrawl-delay: 1", time.Second},
 		{"names without a rule between them are of one group", "Crawl-delay: 2\n\nUser-agent: ExampleBot\nCrawl-delay: 1", 2 * time.Second},
-		{"a rate in its hours", "Request-rate: 1/2 " + hours(-time.Hour, time.Hour), 2 * time.Second},
-		{"a rate out of its hours", "Request-rate: 1/2 " + hours(2*time.Hour, 3*time.Hour), none},
+		{"a rate in its hours", "Request-rate: 1/2 " + hours(time.Now(), -time.Hour, time.Hour), 2 * time.Second},
+		{"a rate out of its hours", "Request-rate: 1/2 " + hours(time.Now(), 2*time.Hour, 3*time.Hour), none},
 		{"nothing", "Disallow: /private", none},
 		{"zero", "Crawl-delay: 0", none},
 		{"a negative number decides nothing", "Crawl-delay: -1", none},
@@ -101,19 +101,20 @@ func intervalsOfValues(t *testing.T) {
 }
 
 func visitTimes(t *testing.T) {
+	now := time.Now()
+	opens := now.UTC().Add(2 * time.Hour).Truncate(time.Minute)
 	p := newPaced(t, map[string]string{
-		"closed.example": "User-agent: *\nVisit-time: " + hours(2*time.Hour, 3*time.Hour) + "\n",
-		"open.example":   "User-agent: *\nVisit-time: " + hours(-2*time.Hour, 2*time.Hour) + "\n",
-		"mixed.example":  "User-agent: *\nVisit-time: " + hours(2*time.Hour, 3*time.Hour) + "\nCrawl-delay: 1\nDisallow: /private\n\nUser-agent: OtherBot\nDisallow:\n",
+		"closed.example": "User-agent: *\nVisit-time: " + hours(now, 2*time.Hour, 3*time.Hour) + "\n",
+		"open.example":   "User-agent: *\nVisit-time: " + hours(now, -2*time.Hour, 2*time.Hour) + "\n",
+		"mixed.example":  "User-agent: *\nVisit-time: " + hours(now, 2*time.Hour, 3*time.Hour) + "\nCrawl-delay: 1\nDisallow: /private\n\nUser-agent: OtherBot\nDisallow:\n",
 	}, nil, "")
-	opens := time.Now().UTC().Add(2 * time.Hour).Truncate(time.Minute)
 	ctx := within(t, time.Minute)
 	a := p.newAsker(t, "127.0.0.1", "ExampleBot/1.0", http11)
 	for _, scheme := range []string{"http", "https"} {
 		for _, host := range []string{"closed.example", "mixed.example"} {
 			got := a.get(ctx, scheme+"://"+host+"/page")
 			until := time.Until(opens)
-			if got.status != http.StatusTooManyRequests || got.retry() < until-2*time.Second || got.retry() > until+2*time.Minute {
+			if got.status != http.StatusTooManyRequests || got.retry() < until-2*time.Second || got.retry() > until+2*time.Second {
 				t.Errorf("%s://%s: %d, Retry-After %v, %v; want 429 and its opening in %v", scheme, host, got.status, got.retry(), got.err, until)
 			}
 			if d := got.fields.Get("Robots-Decision"); !strings.HasPrefix(d, "paced;") || !strings.Contains(d, "visit-time") {

@@ -78,7 +78,8 @@ func newPaced(t *testing.T, robots map[string]string, pages map[string]http.Hand
 	starting <- struct{}{}
 	defer func() { <-starting }()
 	p := &paced{origin: newOriginOf(t, robots, pages, "http/1.1")}
-	config := "upstream:\n  roots: " + p.rootFile + "\npace:\n  per_address: 0\n"
+	// A client that finds no processor must not fail for that.
+	config := "upstream:\n  roots: " + p.rootFile + "\ntimeouts:\n  tls_handshake: 1m\npace:\n  per_address: 0\n"
 	for line := range strings.Lines(pace) {
 		if name, _, _ := strings.Cut(line, ":"); name == "per_address" {
 			config = strings.Replace(config, "  per_address: 0\n", "", 1)

@@ -59,7 +59,7 @@ type Turn struct {
 	deadline  moment
 	granted   moment
 	sent      moment
-	arrives   moment // by when it is taken to have arrived; 0: it keeps no interval
+	arrives   moment         // by when it is taken to have arrived; 0: it keeps no interval
 	tag       int64          // by which it goes
 	within    int64          // by which it goes among those of its client
 	share     *share[client] // nil: it does not wait

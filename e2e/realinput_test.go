@@ -62,7 +62,8 @@ func TestRealInput(t *testing.T) {
 		// slashes comes in absolute form, which RFC 9112 §3.2.2 has us accept.
 		_, _ = w.Write([]byte(r.Host + strings.TrimPrefix(r.RequestURI, "http://"+r.Host)))
 	}), nil)
-	h := startHeed(t, nil, "--connect-to", ":80:"+addr, "--allow-address", "127.0.0.0/8")
+	// Without waiting: a tenth of the files asks for a pace.
+	h := startHeed(t, nil, "--connect-to", ":80:"+addr, "--allow-address", "127.0.0.0/8", "--hold", "0s")
 
 	began := time.Now()
 	work := make(chan *realFile)
@@ -101,6 +102,7 @@ func TestRealInput(t *testing.T) {
 const (
 	agrees   = "answered with the data's verdict"
 	stricter = "denied for a normalised form of the path, which the answer shows"
+	tooEarly = "allowed as the data has it, and answered 429: it is too early"
 	noSpace  = "not sent: a raw space or control octet would end the request-target"
 	notURI   = "answered 400: a percent sign without two hex digits is no URI"
 )
@@ -145,6 +147,11 @@ func judge(f *realFile, q realQuery, target string, a rawAnswer, what string) (k
 			return "wrong", what + fmt.Sprintf(": the origin was asked for %q", got)
 		}
 		return agrees, ""
+	case a.status == 429 && strings.HasPrefix(decision, "paced;"): // what is denied has no turn
+		if !q.heed {
+			return "wrong", what + ": allowed what the data disallows"
+		}
+		return tooEarly, ""
 	case a.status == 403 && q.heed:
 		if !strings.Contains(decision, "; form=") && !strings.Contains(decision, ";form=") {
 			return "wrong", what + ": denied what the data allows, and no form is shown"

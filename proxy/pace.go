@@ -52,9 +52,13 @@ func (p *Proxy) askTurn(x *exchange) (asked askedPace, err error) {
 	if asked = p.askedOf(x); asked.opens > 0 {
 		return asked, errClosed
 	}
+	var at time.Time
+	if x.entry.RobotsWait == 0 {
+		at = x.entry.Start
+	}
 	return asked, p.Pacer.Ask(x.in.Context(), &x.turn, pace.Request{
 		Host: x.origin.Host, Addr: x.origin.Addr(), By: askerOf(x), What: x.target,
-		Interval: asked.interval, Asks: askedBy[asked.key], Hold: p.holdOf(x) - x.entry.RobotsWait,
+		Interval: asked.interval, Asks: askedBy[asked.key], Hold: p.holdOf(x) - x.entry.RobotsWait, At: at,
 	})
 }
 

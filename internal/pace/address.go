@@ -101,12 +101,16 @@ func takeAll(at []*address, h *host) bool {
 	return room
 }
 
-func giveBack(at []*address) {
+// giveBack gives places back, and tells whether a host waits for one of them: then
+// offer is to be called for each address.
+func giveBack(at []*address) (waitedFor bool) {
 	for _, a := range at {
 		a.mu.Lock()
 		a.underWay--
+		waitedFor = waitedFor || len(a.waiting) > 0
 		a.mu.Unlock()
 	}
+	return waitedFor
 }
 
 // offer lets hosts that wait for room go on, by one turn each, while there is some.

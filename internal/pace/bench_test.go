@@ -22,7 +22,7 @@ func BenchmarkUnpaced(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			p := New(c.config)
 			defer p.Close()
-			q := Request{Host: "www.example.com", Addr: "www.example.com:443", Hold: 3 * time.Second, By: Asker{Addr: netip.MustParseAddr("127.0.0.1"), Agent: "curl"}}
+			q := Request{At: time.Now(), Host: "www.example.com", Addr: "www.example.com:443", Hold: 3 * time.Second, By: Asker{Addr: netip.MustParseAddr("127.0.0.1"), Agent: "curl"}}
 			ctx := b.Context()
 			var turn Turn
 			b.ReportAllocs()

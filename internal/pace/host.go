@@ -177,7 +177,7 @@ func (h *host) longest() time.Duration {
 	return max(h.pacer.config.MaxDelay, h.pacer.config.MinInterval, h.word.penalty, h.slow.interval)
 }
 
-// end ends a turn. It returns the addresses that got room.
+// end ends a turn. It returns the addresses that got room where some wait for it.
 func (h *host) end(t *Turn) (freed []*address) {
 	switch t.state {
 	case waiting:
@@ -188,8 +188,10 @@ func (h *host) end(t *Turn) (freed []*address) {
 		h.underWay--
 		h.arrived(t, 0)
 		h.gone(t) // if it never went out, it keeps nobody waiting
-		freed, t.at = t.at, nil
-		giveBack(freed)
+		if giveBack(t.at) {
+			freed = t.at
+		}
+		t.at = nil
 	default:
 		return nil
 	}

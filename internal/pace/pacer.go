@@ -107,6 +107,14 @@ type moment = time.Duration
 
 func (p *Pacer) now() moment { return time.Since(p.epoch) }
 
+// at is a time that was read before; now if it is zero.
+func (p *Pacer) at(t time.Time) moment {
+	if t.IsZero() {
+		return p.now()
+	}
+	return max(t.Sub(p.epoch), 1)
+}
+
 // host returns a host, locked.
 func (p *Pacer) host(name string) *host {
 	for {

@@ -51,6 +51,7 @@ func newRealWorlds(t *testing.T) *realWorlds {
 	c.Timeouts.ResponseHeader = config.Duration(2 * time.Second)
 	c.Robots.Timeout = config.Duration(2 * time.Second)
 	c.Robots.Wait = config.Duration(patience)
+	c.Pace.PerOrigin, c.Pace.PerAddress = 0, 0 // all origins are at one address, and some keep what they have
 	// The loopback addresses that may be connected to: of origins, and of
 	// nobody. All others are special.
 	c.AllowAddress = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("127.0.0.3/32")}

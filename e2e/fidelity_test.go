@@ -119,7 +119,12 @@ func newStand(t *testing.T) *stand {
 	if err := os.WriteFile(file, root.pem, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := startHeed(t, []string{"SSL_CERT_FILE=" + file}, "--connect-to", "::127.0.0.1:", "--allow-address", "127.0.0.0/8")
+	// All trials ask one host, and at a time.
+	settings := filepath.Join(t.TempDir(), "heed.yaml")
+	if err := os.WriteFile(settings, []byte("pace: {per_origin: 0, per_address: 0}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := startHeed(t, []string{"SSL_CERT_FILE=" + file}, "--config", settings, "--connect-to", "::127.0.0.1:", "--allow-address", "127.0.0.0/8")
 	return &stand{heed: h, root: root, trust: h.roots(t)}
 }
 

@@ -71,7 +71,7 @@ func (r *reader) pace() {
 		switch {
 		case who.Token == "":
 			r.missing(key, "token", "ExampleBot, the product token that the client goes by")
-		case !isToken(who.Token):
+		case !agent.IsToken(who.Token):
 			r.blame(key+".token", who.Token, fault("is no product token; write letters, digits, - and _ alone, without a version"))
 		}
 		r.length(key+".hold", who.Hold, 0, longestHold, "")
@@ -81,10 +81,4 @@ func (r *reader) pace() {
 		}
 		seen[strings.ToLower(who.Token)] = i
 	}
-}
-
-// isToken tells whether a text is a product token by which a client can be known.
-func isToken(text string) bool {
-	main := agent.Tokens([]string{text}).Main
-	return len(main) == 1 && main[0] == text
 }

@@ -107,3 +107,25 @@ func TestANameThatCouldNotBeResolvedIsLookedForAgain(t *testing.T) {
 		r.wantGone(0, 2*s, 3*s)
 	})
 }
+
+// TestALookupThatPanicsEndsNothingButItsRequest: the next one looks again.
+func TestALookupThatPanicsEndsNothingButItsRequest(t *testing.T) {
+	broken := true
+	where := func(context.Context, string) ([]netip.Addr, error) {
+		if broken {
+			panic("no addresses")
+		}
+		return []netip.Addr{netip.MustParseAddr("192.0.2.1")}, nil
+	}
+	inBubble(t, Config{PerAddress: 1, Addresses: where}, func(r *rig) {
+		func() {
+			defer func() { _ = recover() }()
+			_ = r.do(request{})
+			t.Error("there was no panic")
+		}()
+		broken = false
+		if err := r.do(request{}); err != nil {
+			t.Error(err)
+		}
+	})
+}

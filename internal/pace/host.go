@@ -2,6 +2,7 @@ package pace
 
 import (
 	"context"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -50,12 +51,7 @@ func (h *host) resolve(ctx context.Context, addr string) error {
 	if h.looking != nil {
 		return h.awaitLook(ctx)
 	}
-	h.looking = make(chan struct{})
-	h.mu.Unlock()
-	found, err := h.pacer.config.Addresses(ctx, addr)
-	h.mu.Lock()
-	close(h.looking)
-	h.looking = nil
+	found, err := h.look(ctx, addr)
 	now := h.pacer.now()
 	switch {
 	case err == nil:
@@ -68,6 +64,19 @@ func (h *host) resolve(ctx context.Context, addr string) error {
 		h.resolved = now + unresolvedFor - resolvedFor
 	}
 	return nil
+}
+
+// look asks for the addresses without the lock. A panic in it finds the host locked
+// again, as its callers have it: to unlock it twice would end the process.
+func (h *host) look(ctx context.Context, addr string) ([]netip.Addr, error) {
+	h.looking = make(chan struct{})
+	h.mu.Unlock()
+	defer func() {
+		h.mu.Lock()
+		close(h.looking)
+		h.looking = nil
+	}()
+	return h.pacer.config.Addresses(ctx, addr)
 }
 
 // awaitLook waits for who looks.

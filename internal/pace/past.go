@@ -25,7 +25,7 @@ type sent struct {
 	interval time.Duration
 }
 
-// record notes a request that goes out now. longest is what no interval exceeds.
+// record notes a request that will have arrived at now. longest is what no interval exceeds.
 func (p *past) record(interval time.Duration, now moment, longest time.Duration) {
 	n := 0
 	for _, s := range p.sent[:p.n] {

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+
+	"heed/internal/network"
 )
 
 // gate bounds how many robots.txt are asked for at a time: in all, and from one
@@ -64,7 +66,7 @@ func (g *gate) enter(ctx context.Context, at []netip.Addr) (leave func(), err er
 func networksOf(at []netip.Addr) []netip.Prefix {
 	keys := make([]netip.Prefix, len(at))
 	for i, a := range at {
-		keys[i] = networkOf(a)
+		keys[i] = network.Of(a)
 	}
 	slices.SortFunc(keys, netip.Prefix.Compare)
 	return slices.Compact(keys)
@@ -97,15 +99,4 @@ func (g *gate) drop(key netip.Prefix, a *address) {
 	if a.users--; a.users == 0 {
 		delete(g.byAddress, key)
 	}
-}
-
-// networkOf is what counts as one address: of IPv6, a host has 64 bits at least.
-func networkOf(a netip.Addr) netip.Prefix {
-	a = a.Unmap().WithZone("")
-	bits := 32
-	if a.Is6() {
-		bits = 64
-	}
-	network, _ := a.Prefix(bits) // a is valid, and the bits are fewer than its own
-	return network
 }

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
+	"heed/internal/network"
 	"heed/policy"
 )
 
@@ -131,7 +132,7 @@ func TestTheSameCredentialsAtOnceAreVerifiedOnce(t *testing.T) {
 				})
 			}
 			synctest.Wait()
-			if l := p.turns.lines[machine(somewhere)]; l == nil || l.waiting != 1 || len(p.pending) != 1 {
+			if l := p.turns.lines[network.Of(somewhere)]; l == nil || l.waiting != 1 || len(p.pending) != 1 {
 				t.Errorf("of %q the line is %+v, %d verifications; want one of each", password, l, len(p.pending))
 			}
 			release()

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"heed/internal/network"
 )
 
 // turns is who may verify a password next. A flood of wrong ones must not take
@@ -35,7 +37,7 @@ func newTurns() turns {
 
 // take waits for a turn, for a while. When it has come, leave gives it on.
 func (t *turns) take(from netip.Addr, patience time.Duration) (leave func(), ok bool) {
-	key := machine(from)
+	key := network.Of(from)
 	l := t.enter(key)
 	over := time.NewTimer(patience)
 	defer over.Stop()
@@ -77,15 +79,4 @@ func (t *turns) exit(key netip.Prefix, l *line) {
 	if l.waiting--; l.waiting == 0 {
 		delete(t.lines, key)
 	}
-}
-
-// machine is what an address is counted as: itself, or in IPv6 the /64 that its
-// owner can choose addresses in.
-func machine(a netip.Addr) netip.Prefix {
-	bits := 32
-	if a.Is6() {
-		bits = 64
-	}
-	p, _ := a.Prefix(bits) // the zero Prefix for no address
-	return p
 }

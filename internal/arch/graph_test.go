@@ -24,7 +24,7 @@ var graph = map[string]row{
 	"policy":      {},
 	"policy/lint": {heed: []string{"policy"}},
 	"fetch": {
-		heed:    []string{"policy", "internal/origin", "internal/retryafter"},
+		heed:    []string{"policy", "internal/network", "internal/origin", "internal/retryafter"},
 		modules: []string{"github.com/patrickmn/go-cache", "golang.org/x/text"},
 	},
 	"proxy": {
@@ -39,7 +39,7 @@ var graph = map[string]row{
 	},
 
 	"internal/admin": {heed: []string{"internal/origin", "internal/pace", "internal/quota", "internal/store"}},
-	"internal/agent": {heed: []string{"policy", "internal/quota"}, modules: []string{"golang.org/x/crypto"}},
+	"internal/agent": {heed: []string{"policy", "internal/network", "internal/quota"}, modules: []string{"golang.org/x/crypto"}},
 	"internal/app": {
 		heed: []string{
 			"fetch", "policy", "proxy",
@@ -90,7 +90,8 @@ var graph = map[string]row{
 	},
 	"internal/origin":   {modules: []string{"golang.org/x/net"}},
 	"internal/override": {heed: []string{"policy", "internal/origin"}},
-	"internal/pace":     {modules: []string{"github.com/puzpuzpuz/xsync/v4"}},
+	"internal/network":  {},
+	"internal/pace":     {heed: []string{"internal/network"}, modules: []string{"github.com/puzpuzpuz/xsync/v4"}},
 	"internal/quota":    {heed: []string{"internal/wholefile"}, modules: []string{"github.com/rs/zerolog"}},
 	"internal/relay":    {modules: []string{"golang.org/x/sys"}},
 	"internal/replay": {

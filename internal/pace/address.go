@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+
+	"heed/internal/network"
 )
 
 // address is a machine, as far as can be told, which may have many names.
@@ -30,7 +32,7 @@ type addresses struct {
 func (all *addresses) of(found []netip.Addr) []*address {
 	keys := make([]netip.Prefix, 0, len(found))
 	for _, a := range found {
-		keys = append(keys, networkOf(a))
+		keys = append(keys, network.Of(a))
 	}
 	slices.SortFunc(keys, netip.Prefix.Compare)
 	keys = slices.Compact(keys)
@@ -62,17 +64,6 @@ func (all *addresses) drop(at []*address) {
 			delete(all.byPrefix, a.network)
 		}
 	}
-}
-
-// networkOf is what counts as one address: of IPv6, a host has 64 bits at least.
-func networkOf(a netip.Addr) netip.Prefix {
-	a = a.Unmap().WithZone("")
-	bits := 32
-	if a.Is6() {
-		bits = 64
-	}
-	network, _ := a.Prefix(bits) // a is valid, and the bits are fewer than its own
-	return network
 }
 
 // takeAll takes a place at each address, or none: then the host is told when there

@@ -4,6 +4,8 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+
+	"heed/internal/network"
 )
 
 const (
@@ -30,10 +32,7 @@ func (by *Asker) client() client {
 	if by.Client != "" {
 		return client{name: by.Client}
 	}
-	if !by.Addr.IsValid() {
-		return client{}
-	}
-	return client{addr: networkOf(by.Addr).Addr()}
+	return client{addr: network.Of(by.Addr).Addr()}
 }
 
 // shares are turns that are shared fairly: start-time fair queueing with equal

@@ -57,7 +57,7 @@ func (p *Proxy) askTurn(x *exchange) (asked askedPace, err error) {
 		at = x.entry.Start
 	}
 	return asked, p.Pacer.Ask(x.in.Context(), &x.turn, pace.Request{
-		Host: x.origin.Host, Addr: x.origin.Addr(), By: askerOf(x), What: x.target,
+		Host: x.origin.Host, Port: x.origin.Port, Addr: x.origin.Addr(), By: askerOf(x), What: x.target,
 		Interval: asked.interval, Asks: askedBy[asked.key], Hold: p.holdOf(x) - x.entry.RobotsWait, At: at,
 	})
 }

@@ -51,7 +51,7 @@ func robotsTurns(p *pace.Pacer, c config.Pace) func(context.Context, origin.Orig
 	hold := max(time.Duration(c.MaxDelay), time.Duration(c.MinInterval))
 	return func(ctx context.Context, o origin.Origin) (fetch.Turn, error) {
 		t := new(pace.Turn)
-		err := p.AskRobots(ctx, t, pace.Request{Host: o.Host, Addr: o.Addr(), Hold: hold})
+		err := p.AskRobots(ctx, t, pace.Request{Host: o.Host, Port: o.Port, Addr: o.Addr(), Hold: hold})
 		if err == nil {
 			err = t.Wait(ctx)
 		}

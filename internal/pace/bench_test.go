@@ -54,6 +54,9 @@ func BenchmarkRefused(b *testing.B) {
 					b.Fatal("refused")
 				}
 			}
+			if err := turns[0].Send(ctx); err != nil {
+				b.Fatal(err)
+			}
 			var turn Turn
 			b.ReportAllocs()
 			for b.Loop() {

@@ -18,9 +18,12 @@
 //
 // # What is one place
 //
-// A host, whatever scheme and port: its server feels the sum. Each request
-// brings the interval that its own origin's robots.txt asks of its own client.
-// Of any two requests the later begins at least the shorter of their two
+// A host, whatever scheme and port: its server feels the sum. Only what an origin
+// says of being asked too much (429, 503) counts for its port alone, since another
+// server may answer at the next; 80 and 443 are one.
+//
+// Each request brings the interval that its own origin's robots.txt asks of its own
+// client. Of any two requests the later begins at least the shorter of their two
 // intervals after the earlier. So two clients that are asked for 2 seconds take
 // turns every 2 seconds, a client that is asked for 10 seconds keeps 10 from the
 // next of its own kind, and neither keeps those out whom the site asks for less.
@@ -40,8 +43,8 @@
 // # What makes an interval longer
 //
 //   - the operator's floor (Config.MinInterval);
-//   - an answer 429 or 503: nothing goes out for as long as its Retry-After says,
-//     or for a pause that doubles from a second to five minutes; after it the
+//   - an answer 429 or 503: nothing goes out there for as long as its Retry-After
+//     says, or for a pause that doubles from a second to five minutes; after it the
 //     interval is as long as the pause was, and halves with every good answer;
 //   - slow answers, if Config.TargetConcurrency is set: the interval moves half
 //     of the way towards the time of an answer divided by it.
@@ -62,8 +65,8 @@
 // # Bounds
 //
 // So many requests are under way at one host, so many at one address, and so many
-// wait at one host. Hosts that wait for a place at an address get one by turns. A host of which nothing needs to be known any more is
-// forgotten within a minute.
+// wait at one host. Hosts that wait for a place at an address get one by turns. A
+// host of which nothing needs to be known any more is forgotten within a minute.
 //
 // All functions are safe for concurrent use. A host has a lock of its own;
 // hosts share that of an address, if PerAddress is set, for some instructions.

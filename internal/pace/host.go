@@ -21,7 +21,7 @@ type host struct {
 	usual     time.Duration // what its site asked for last; 0: nothing
 	cut       bool          // it was told that the site asks for more than it is granted
 	past      past
-	word      word
+	words     words
 	slow      slow
 	queue     queue
 	clients   shares[client]
@@ -105,12 +105,12 @@ func (h *host) interval(t *Turn) time.Duration {
 	if t.robots {
 		site = h.usual
 	}
-	return max(site, h.pacer.config.MinInterval, h.word.penalty, h.slow.interval)
+	return max(site, h.pacer.config.MinInterval, h.words.penalty(t), h.slow.interval)
 }
 
 // earliest is when a turn of an interval may be granted: 0 for at any time.
 func (h *host) earliest(t *Turn, d time.Duration) moment {
-	return max(h.word.until, h.past.earliest(d, t.robots))
+	return max(h.words.until(t), h.past.earliest(d, t.robots))
 }
 
 // isPaced tells whether a turn keeps an interval from others.
@@ -119,9 +119,9 @@ func (t *Turn) isPaced(d time.Duration) bool { return t.robots || d > 0 }
 // mayGo tells whether a turn that is asked for now need not wait. Then its places
 // at the addresses are taken.
 func (h *host) mayGo(t *Turn, now moment) bool {
-	h.word.forget(now)
+	h.words.forget(now)
 	h.overtake(now)
-	if h.isFull() || h.word.until > now {
+	if h.isFull() || h.words.until(t) > now {
 		return false
 	}
 	d := h.interval(t)
@@ -183,7 +183,7 @@ func (h *host) gone(t *Turn) (was bool) {
 
 // longest is the longest interval that any request may have.
 func (h *host) longest() time.Duration {
-	return max(h.pacer.config.MaxDelay, h.pacer.config.MinInterval, h.word.penalty, h.slow.interval)
+	return max(h.pacer.config.MaxDelay, h.pacer.config.MinInterval, h.words.longestPenalty(), h.slow.interval)
 }
 
 // end ends a turn. It returns the addresses that got room where some wait for it.
@@ -220,7 +220,7 @@ func (h *host) dispatch(now moment) {
 		h.disarm()
 		return
 	}
-	h.word.forget(now)
+	h.words.forget(now)
 	h.overtake(now)
 	next := h.grantAll(now)
 	h.refuseLate(now)
@@ -234,13 +234,18 @@ func (h *host) grantAll(now moment) (next moment) {
 	held := len(h.unsent) > 0 // to go before that one would be to overtake it
 	for i := 0; i < len(h.queue.turns) && !h.queue.waitsForPlace; {
 		t := h.queue.turns[i]
+		if until := h.words.until(t); until > now { // that keeps nobody else waiting
+			next = sooner(next, until)
+			i++
+			continue
+		}
 		d := h.interval(t)
 		paced := t.isPaced(d)
 		if at := h.earliest(t, d); paced && !held && at > now {
-			next, held = at, true
+			next, held = sooner(next, at), true
 		}
 		switch {
-		case paced && held || h.word.until > now:
+		case paced && held:
 			i++
 		case h.isFull() || !h.takePlaces(t):
 			h.queue.waitsForPlace = true
@@ -254,18 +259,24 @@ func (h *host) grantAll(now moment) (next moment) {
 	return next
 }
 
+// sooner is the earlier of two moments, of which the first may be 0 for none.
+func sooner(a, b moment) moment {
+	if a == 0 {
+		return b
+	}
+	return min(a, b)
+}
+
 // arm sets the timer to next, or to when the first has waited for as long as it
 // may, or can overtake one that connects.
 func (h *host) arm(next moment) {
 	for _, t := range h.unsent {
-		if end := t.granted + connecting; !t.connected && (next == 0 || end < next) {
-			next = end
+		if !t.connected {
+			next = sooner(next, t.granted+connecting)
 		}
 	}
 	for _, t := range h.queue.turns {
-		if end := t.deadline + 1; next == 0 || end < next {
-			next = end
-		}
+		next = sooner(next, t.deadline+1)
 	}
 	switch {
 	case len(h.queue.turns) == 0:
@@ -294,8 +305,9 @@ func (h *host) tick() {
 
 // isIdle tells whether nothing needs to be known of the host.
 func (h *host) isIdle(now moment) bool {
+	h.words.forget(now)
 	return h.underWay == 0 && len(h.queue.turns) == 0 && h.looking == nil &&
-		h.word.isOver(now) && h.past.isOver(now, h.longest()) && h.slow.isOver(now) && h.clients.isOver(now)
+		len(h.words) == 0 && h.past.isOver(now, h.longest()) && h.slow.isOver(now) && h.clients.isOver(now)
 }
 
 // tellCut tells of a site that asks for more than it is granted, once.

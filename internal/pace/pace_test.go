@@ -385,8 +385,8 @@ func TestOfManyRefusalsAtOnceOneCounts(t *testing.T) {
 		r.wg.Wait()
 		h := r.host("a.example")
 		defer h.mu.Unlock()
-		if h.word.penalty != firstPause {
-			t.Errorf("the pause is %v", h.word.penalty)
+		if h.words[0].penalty != firstPause {
+			t.Errorf("the pause is %v", h.words[0].penalty)
 		}
 	})
 }

@@ -139,11 +139,16 @@ func (h *host) eachTurn(now moment, do func(i int, at moment) bool) {
 	if len(h.unsent) > 0 {
 		seen.record(anything, now, h.longest())
 	}
-	earliest := max(now, h.word.until)
-	for i, t := range h.queue.turns {
-		at := max(now, h.word.until)
+	earliest := now
+	order := h.heldLast(now)
+	for i := range h.queue.turns {
+		if order != nil {
+			i = order[i]
+		}
+		t := h.queue.turns[i]
+		at := max(now, h.words.until(t))
 		if d := h.interval(t); t.isPaced(d) {
-			at = max(earliest, seen.earliest(d, t.robots))
+			at = max(at, earliest, seen.earliest(d, t.robots))
 			earliest = at
 			seen.record(t.recorded(d), at, h.longest())
 		}
@@ -151,6 +156,23 @@ func (h *host) eachTurn(now moment, do func(i int, at moment) bool) {
 			return
 		}
 	}
+}
+
+// heldLast returns the places of the turns that wait, with those last whose own
+// service asked to be left alone: the others go past them meanwhile. That they are
+// let go in between, once their time has come, is not foreseen. Nil: as they stand.
+func (h *host) heldLast(now moment) []int {
+	if h.words.last().until <= now {
+		return nil
+	}
+	order := make([]int, len(h.queue.turns))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(max(now, h.words.until(h.queue.turns[a])), max(now, h.words.until(h.queue.turns[b])))
+	})
+	return order
 }
 
 // recorded is the interval that a request is remembered with.

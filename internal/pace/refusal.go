@@ -80,7 +80,7 @@ func (h *host) causeOf(t *Turn, i int, now moment) Cause {
 	switch {
 	case i >= h.pacer.config.Queue:
 		return Queue
-	case h.word.until <= now && (!t.isPaced(d) || h.queue.waitsForPlace && i == 0):
+	case h.words.until(t) <= now && (!t.isPaced(d) || h.queue.waitsForPlace && i == 0):
 		if h.isFull() {
 			return Concurrency
 		}
@@ -91,10 +91,10 @@ func (h *host) causeOf(t *Turn, i int, now moment) Cause {
 
 // paceCause says why a turn has to wait where there would be a place for it.
 func (h *host) paceCause(t *Turn, now moment) Cause {
-	switch {
-	case h.word.until > now && h.word.told:
-		return RetryAfter
-	case h.word.until > now:
+	if w := h.words.find(t); w != nil && w.until > now {
+		if w.told {
+			return RetryAfter
+		}
 		return BackOff
 	}
 	return h.causeOfInterval(t, h.interval(t))
@@ -107,7 +107,7 @@ func (h *host) causeOfInterval(t *Turn, d time.Duration) Cause {
 		return t.asks
 	case d == h.pacer.config.MinInterval:
 		return Floor
-	case d == h.word.penalty:
+	case d == h.words.penalty(t):
 		return BackOff
 	case d == h.slow.interval:
 		return Slow

@@ -41,11 +41,11 @@ func (t *Turn) send() (wait time.Duration, err error) {
 		return 0, nil
 	}
 	now := h.pacer.now()
-	h.word.forget(now)
+	h.words.forget(now)
 	h.arrived(t, now) // what it was sent on before is over
-	h.said.Store(h.word.penalty > 0)
+	h.said.Store(len(h.words) > 0)
 	d := h.interval(t)
-	at := h.word.until
+	at := h.words.until(t)
 	if t.isPaced(d) {
 		at = h.earliest(t, d)
 	}

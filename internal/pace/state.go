@@ -42,8 +42,9 @@ type Host struct {
 	// when others end (Cause is "concurrency" or "address").
 	Next Seconds `json:"next_in"`
 
-	// Held is for how much longer nothing goes out, by the host's own word. Told is
-	// that it named the time itself (Retry-After).
+	// Held is for how much longer nothing goes out to it, by the host's own word; the
+	// longest time, where several ports said so. Told is that it named the time itself
+	// (Retry-After).
 	Held Seconds `json:"held_for"`
 	Told bool    `json:"told,omitempty"`
 
@@ -114,7 +115,8 @@ func (p *Pacer) HostState(name string) (Host, bool) {
 // add counts a host, and keeps how it is if it is among the first so far.
 func (s *State) add(h *host, now moment, limit int) {
 	s.Known++
-	waiting, held := len(h.queue.turns), h.word.until > now
+	waiting, until := len(h.queue.turns), h.words.last().until
+	held := until > now
 	if waiting == 0 && !held && h.underWay == 0 {
 		return
 	}
@@ -123,7 +125,7 @@ func (s *State) add(h *host, now moment, limit int) {
 	if held {
 		s.Held++
 	}
-	one := Host{Host: h.name, UnderWay: h.underWay, Waiting: waiting, Longest: h.longestWait(now), Held: Seconds(max(h.word.until-now, 0))}
+	one := Host{Host: h.name, UnderWay: h.underWay, Waiting: waiting, Longest: h.longestWait(now), Held: Seconds(max(until-now, 0))}
 	at, _ := slices.BinarySearchFunc(s.Hosts, one, compareHosts)
 	if at >= limit {
 		return
@@ -149,14 +151,15 @@ func (h *host) longestWait(now moment) (longest Seconds) {
 
 // state tells how the host is. It changes nothing.
 func (h *host) state(now moment) Host {
+	w := h.words.last()
 	s := Host{
 		Host: h.name, UnderWay: h.underWay, Waiting: len(h.queue.turns), Longest: h.longestWait(now),
-		Held: Seconds(max(h.word.until-now, 0)), Penalty: Seconds(h.word.penalty), Slow: Seconds(h.slow.interval),
+		Held: Seconds(max(w.until-now, 0)), Penalty: Seconds(h.words.longestPenalty()), Slow: Seconds(h.slow.interval),
 		Sharers: h.clients.present(now), Clients: h.waiters(),
 	}
-	s.Told = s.Held > 0 && h.word.told
+	s.Told = s.Held > 0 && w.told
 	if s.Waiting == 0 {
-		next := &Turn{site: h.usual}
+		next := &Turn{site: h.usual, service: w.service}
 		d := h.interval(next)
 		s.Interval = Seconds(d)
 		switch {
@@ -167,14 +170,14 @@ func (h *host) state(now moment) Host {
 		}
 		return s
 	}
-	t := h.queue.turns[0]
-	s.Interval, s.Cause = Seconds(h.interval(t)), h.causeOf(t, 0, now).String()
-	if !h.queue.waitsForPlace || h.word.until > now {
-		h.eachTurn(now, func(_ int, at moment) bool {
+	h.eachTurn(now, func(i int, at moment) bool {
+		t := h.queue.turns[i]
+		s.Interval, s.Cause = Seconds(h.interval(t)), h.causeOf(t, i, now).String()
+		if !h.queue.waitsForPlace || at > now {
 			s.Next = Seconds(at - now)
-			return false
-		})
-	}
+		}
+		return false
+	})
 	return s
 }
 

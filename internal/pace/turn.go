@@ -9,6 +9,7 @@ import (
 // Request is what a turn is asked for.
 type Request struct {
 	Host string // in canonical form (origin.Origin.Host)
+	Port string // of the origin: what it says of being asked too much counts for that port
 	Addr string // host:port, for Config.Addresses
 	By   Asker
 	What string // is asked for, such as a path: who comes back for it is told the same time
@@ -49,7 +50,8 @@ const (
 // be copied after that. One goroutine asks and waits; Send and Answered may be
 // called by others.
 type Turn struct {
-	host *host
+	host    *host
+	service string
 
 	// guarded by host.mu
 	state     state
@@ -99,7 +101,7 @@ func (p *Pacer) ask(ctx context.Context, t *Turn, r *Request, robots bool) error
 	if r.Interval > p.config.MaxDelay {
 		h.tellCut(r.Interval)
 	}
-	*t = Turn{host: h, robots: robots, asks: r.Asks, site: min(max(r.Interval, 0), p.config.MaxDelay), asked: now, deadline: now + max(r.Hold, 0)}
+	*t = Turn{host: h, service: service(r.Port), robots: robots, asks: r.Asks, site: min(max(r.Interval, 0), p.config.MaxDelay), asked: now, deadline: now + max(r.Hold, 0)}
 	if h.mayGo(t, now) {
 		h.charge(t, r, now)
 		h.grant(t, now)
@@ -167,10 +169,10 @@ func (t *Turn) Answered(status int, retryAfter time.Duration) {
 	now := h.pacer.now()
 	h.arrived(t, now)
 	if isBackOff(status) {
-		h.word.pause(now, t.sentOr(t.granted), retryAfter)
+		h.words.add(t).pause(now, t.sentOr(t.granted), retryAfter)
 		h.said.Store(true)
-	} else {
-		h.word.recover(t.sentOr(t.granted), status)
+	} else if w := h.words.find(t); w != nil {
+		w.recover(t.sentOr(t.granted), status)
 	}
 	if target := h.pacer.config.TargetConcurrency; target > 0 && t.sent > 0 {
 		h.slow.answered(now, now-t.sent, target, status, h.pacer.config.MaxDelay)

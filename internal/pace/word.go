@@ -3,6 +3,7 @@ package pace
 import (
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -22,6 +23,7 @@ const (
 
 // word is what an origin itself said of being asked too much.
 type word struct {
+	service string
 	until   moment        // nothing goes out before; 0: at any time
 	penalty time.Duration // the interval that is kept since; 0: none
 	last    moment        // when it said so last
@@ -62,14 +64,84 @@ func (w *word) recover(sent moment, status int) {
 	}
 }
 
-// forget takes a host to be well of which nothing was heard for long.
-func (w *word) forget(now moment) {
-	if w.penalty > 0 && now > w.until+forgiven {
-		*w = word{}
+// isOver tells whether it means nothing any more: the host recovered, or nothing
+// was heard of it for long.
+func (w *word) isOver(now moment) bool {
+	return w.until <= now && w.penalty == 0 || now > w.until+forgiven
+}
+
+// service is what an origin speaks for: its port, at which another server may
+// answer than at the next. The two ports that need not be written are one.
+func service(port string) string {
+	if port == "443" {
+		return "80"
+	}
+	return port
+}
+
+// words are those of a host, of whatever services of it said something that still
+// counts: most often there is none.
+type words []word
+
+// until is when requests like t may go out again; 0: at any time.
+func (all words) until(t *Turn) moment {
+	if w := all.find(t); w != nil {
+		return w.until
+	}
+	return 0
+}
+
+// penalty is the interval that requests like t keep since; 0: none.
+func (all words) penalty(t *Turn) time.Duration {
+	if w := all.find(t); w != nil {
+		return w.penalty
+	}
+	return 0
+}
+
+// find returns the word of t's service; nil if there is none.
+func (all words) find(t *Turn) *word {
+	for i := range all {
+		if all[i].service == t.service {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// add returns the word of t's service, which may be a new one.
+func (all *words) add(t *Turn) *word {
+	if w := all.find(t); w != nil {
+		return w
+	}
+	*all = append(*all, word{service: t.service})
+	return &(*all)[len(*all)-1]
+}
+
+// forget drops those that are over.
+func (all *words) forget(now moment) {
+	if len(*all) == 0 {
+		return
+	}
+	if *all = slices.DeleteFunc(*all, func(w word) bool { return w.isOver(now) }); len(*all) == 0 {
+		*all = nil
 	}
 }
 
-func (w *word) isOver(now moment) bool {
-	w.forget(now)
-	return w.penalty == 0 && w.until <= now
+// last returns that which is over last; the zero word if there is none.
+func (all words) last() (w word) {
+	for i := range all {
+		if all[i].until >= w.until {
+			w = all[i]
+		}
+	}
+	return w
+}
+
+// longestPenalty is the longest interval that any of them keeps.
+func (all words) longestPenalty() (d time.Duration) {
+	for i := range all {
+		d = max(d, all[i].penalty)
+	}
+	return d
 }

@@ -115,7 +115,7 @@ func checkReported(t *testing.T, h *heed, want int) {
 	if n != want {
 		t.Errorf("%d lines of the log are reported, want %d", n, want)
 	}
-	resp, err := http.Get("http://" + h.admin + "/metrics")
+	resp, err := (&http.Client{Timeout: time.Minute}).Get("http://" + h.admin + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -272,7 +272,7 @@ func (r *trial) gone(where string) error {
 	case <-r.ctx.Done():
 		return errors.New("the origin did not notice")
 	}
-	if d := time.Since(began); d > time.Second {
+	if d := time.Since(began); d > soon {
 		return fmt.Errorf("the origin noticed after %v", d)
 	}
 	return nil

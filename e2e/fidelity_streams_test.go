@@ -178,11 +178,13 @@ var streamProperties = []property{
 			next <- struct{}{}
 		}
 		slices.Sort(took)
-		r.t.Logf("half of the events took less than %v", took[many/2])
+		quarter := took[many/4]
+		r.t.Logf("a quarter of the events took less than %v", quarter)
 		// Alone it is a quarter of a millisecond. What holds events back, a timer
-		// or Nagle's algorithm, does so for 40 ms, or until the next.
-		if took[many/2] > 20*time.Millisecond {
-			return fmt.Errorf("half of the events took %v or more", took[many/2])
+		// or Nagle's algorithm, does so for 40 ms, or until the next. A busy machine
+		// holds back some, and not nearly all.
+		if quarter > 20*time.Millisecond {
+			return fmt.Errorf("three quarters of the events took %v or more", quarter)
 		}
 		return nil
 	}},

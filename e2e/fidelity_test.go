@@ -146,6 +146,10 @@ var (
 	hurry    = time.Second
 )
 
+// soon is what becomes of a second, which is what heed takes at most to notice that
+// somebody has gone, on a machine that does other things.
+const soon = 3 * time.Second
+
 // faultf notes what does not hold; it may be called on any goroutine.
 func (r *trial) faultf(format string, args ...any) {
 	r.mu.Lock()

@@ -152,7 +152,7 @@ var webSocketProperties = []property{
 		}
 		began := time.Now()
 		_ = c.CloseNow()
-		if !r.wait(gone) || time.Since(began) > time.Second {
+		if !r.wait(gone) || time.Since(began) > soon {
 			return fmt.Errorf("the origin noticed after %v", time.Since(began))
 		}
 		return nil

@@ -444,7 +444,7 @@ func TestATimeoutNamesItsPhase(t *testing.T) {
 		{blackHole, plain, "no complete answer in time: connecting: "},
 		{realTransport(t), overTLS, "no complete answer in time: in the TLS handshake: "},
 	} {
-		s := snapshot(t, newFetcher(t, Config{Transport: r.transport, Timeout: 100 * time.Millisecond}), r.origin)
+		s := snapshot(t, newFetcher(t, Config{Transport: r.transport, Timeout: 500 * time.Millisecond}), r.origin)
 		if s.Access != policy.Unreachable || !strings.HasPrefix(s.Err, r.err) || s.Attempts != 1 {
 			t.Errorf("%+v, want the err %s", s, r.err)
 		}

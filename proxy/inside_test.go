@@ -23,7 +23,7 @@ func insides(t *testing.T, r *rig, plain, secure string) map[string]*wire {
 }
 
 func TestRequestThatDoesNotEndInsideATunnelIsClosed(t *testing.T) {
-	r := start(t, func(c *Config) { c.Timeouts.ClientHeader = 50 * time.Millisecond })
+	r := start(t, func(c *Config) { c.Timeouts.ClientHeader = 500 * time.Millisecond })
 	for name, w := range insides(t, r, "127.0.0.1:80", "127.0.0.1:443") {
 		_, _ = io.WriteString(w, "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Half:")
 		began := time.Now()
@@ -37,7 +37,7 @@ func TestRequestThatDoesNotEndInsideATunnelIsClosed(t *testing.T) {
 func TestIdleConnectionInsideATunnelIsClosed(t *testing.T) {
 	hello := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }
 	plain, secure := hostOf(newOrigin(t, hello)), hostOf(newTLSOrigin(t, false, hello))
-	r := start(t, func(c *Config) { c.Timeouts.Idle = 50 * time.Millisecond })
+	r := start(t, func(c *Config) { c.Timeouts.Idle = 500 * time.Millisecond })
 	for name, w := range insides(t, r, plain, secure) {
 		host := map[string]string{"plain": plain, "intercepted": secure}[name]
 		if a := w.send(t, "GET / HTTP/1.1\r\nHost: "+host+"\r\n\r\n"); a.body != "hello" {

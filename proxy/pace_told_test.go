@@ -74,11 +74,11 @@ func TestWhatAForwardedRequestWaitedForIsRecorded(t *testing.T) {
 		want   audit.Pace
 		why    string
 	}{
-		{"User-agent: *\nCrawl-delay: 0.2\n", audit.Pace{Cause: "crawl-delay", Interval: 200 * time.Millisecond, Line: 2}, "the site's Crawl-delay"},
-		{"User-agent: *\nRequest-rate: 5/1\n", audit.Pace{Cause: "request-rate", Interval: 200 * time.Millisecond, Line: 2}, "its Request-rate"},
-		{"User-agent: *\nCrawl-delay: 0.01\n", audit.Pace{Cause: "min-interval", Interval: 50 * time.Millisecond}, "the operator's floor, which is longer"},
+		{"User-agent: *\nCrawl-delay: 1\n", audit.Pace{Cause: "crawl-delay", Interval: time.Second, Line: 2}, "the site's Crawl-delay"},
+		{"User-agent: *\nRequest-rate: 1/1\n", audit.Pace{Cause: "request-rate", Interval: time.Second, Line: 2}, "its Request-rate"},
+		{"User-agent: *\nCrawl-delay: 0.01\n", audit.Pace{Cause: "min-interval", Interval: 800 * time.Millisecond}, "the operator's floor, which is longer"},
 	} {
-		r := start(t, pacedBy(t, pace.Config{MinInterval: 50 * time.Millisecond}, time.Minute))
+		r := start(t, pacedBy(t, pace.Config{MinInterval: 800 * time.Millisecond}, time.Minute))
 		r.policies.set(o, rules(o, row.robots))
 		r.get(t, o+"/1")
 		r.entry(t)

@@ -17,10 +17,12 @@ import (
 	"heed/internal/audit"
 )
 
-// idleOfTest is the idle time of these tests, and longIdle what is far more.
+// idleOfTest is the idle time of these tests, longIdle what is far more, and moving
+// what is so much less that a busy machine makes no idle time of it.
 const (
-	idleOfTest = 300 * time.Millisecond
-	longIdle   = 20 * idleOfTest
+	idleOfTest = 800 * time.Millisecond
+	longIdle   = 10 * idleOfTest
+	moving     = idleOfTest / 4
 )
 
 func shortIdle(c *Config) { c.Timeouts.Idle = idleOfTest }
@@ -48,16 +50,16 @@ func TestSlowClientsOfHTTP2AreGivenUp(t *testing.T) {
 		{"a window now and then", http.MethodGet, func(f *h2Client) {
 			for got, given := 0, 65_535; got < large; got += f.data() {
 				if got == given {
-					time.Sleep(idleOfTest / 2)
-					_ = f.WriteWindowUpdate(0, large/4)
-					_ = f.WriteWindowUpdate(1, large/4)
-					given += large / 4
+					time.Sleep(moving)
+					_ = f.WriteWindowUpdate(0, large/6)
+					_ = f.WriteWindowUpdate(1, large/6)
+					given += large / 6
 				}
 			}
 		}, 200, "allowed"},
 		{"a body that comes now and then", http.MethodPost, func(f *h2Client) {
-			for range 5 {
-				time.Sleep(idleOfTest / 2)
+			for range 6 {
+				time.Sleep(moving)
 				_ = f.WriteData(1, false, []byte("x"))
 			}
 			_ = f.WriteData(1, true, nil)
@@ -159,7 +161,7 @@ func TestFaultsOfABodyAreTheClients(t *testing.T) {
 // TestUploadThatIsTakenSlowly: an origin may take as long as it likes, so long as
 // it goes on; and so may the client.
 func TestUploadThatIsTakenSlowly(t *testing.T) {
-	const size, parts = 200 << 10, 5
+	const size, parts = 200 << 10, 6
 	got := make(chan int64, 1)
 	o := newTLSOrigin(t, true, func(_ http.ResponseWriter, r *http.Request) {
 		var n int64
@@ -170,11 +172,11 @@ func TestUploadThatIsTakenSlowly(t *testing.T) {
 				got <- n
 				return
 			}
-			time.Sleep(idleOfTest / 2)
+			time.Sleep(moving)
 		}
 	})
 	r := start(t, func(c *Config) { c.Timeouts.ResponseHeader = idleOfTest })
-	body := io.MultiReader(strings.NewReader(strings.Repeat("x", size-1)), slowReader{2 * idleOfTest}, strings.NewReader("x"))
+	body := io.MultiReader(strings.NewReader(strings.Repeat("x", size-1)), slowReader{idleOfTest * 3 / 2}, strings.NewReader("x"))
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, o, body)
 	resp, err := r.client(t, false).Do(req)
 	if err != nil {
@@ -199,7 +201,7 @@ func TestQuietStreamOfHTTP2LivesOn(t *testing.T) {
 		for range 2 {
 			_, _ = io.WriteString(w, "data: x\n\n")
 			_ = http.NewResponseController(w).Flush()
-			time.Sleep(4 * idleOfTest)
+			time.Sleep(idleOfTest * 3 / 2)
 		}
 	})
 	r := start(t, shortIdle, func(c *Config) { c.Timeouts.ResponseHeader = idleOfTest })

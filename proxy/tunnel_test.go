@@ -100,7 +100,7 @@ func TestTunnelPassesTheEndOfOneDirection(t *testing.T) {
 // TestTunnelLivesWhileOneDirectionMoves: a long download, in which the client
 // has nothing to say, is not idle.
 func TestTunnelLivesWhileOneDirectionMoves(t *testing.T) {
-	const idle = 40 * time.Millisecond // a tunnel may be quiet for quietFor of them
+	const idle = 100 * time.Millisecond // a tunnel may be quiet for quietFor of them
 	r := start(t, modeIs(Tunnel), func(c *Config) { c.Timeouts.Idle = idle })
 	const parts = 30
 	w := pipe(t, r, func(c net.Conn) {
@@ -124,11 +124,11 @@ func TestQuietTunnelIsClosed(t *testing.T) {
 	const idle = 20 * time.Millisecond
 	r := start(t, modeIs(Tunnel), func(c *Config) { c.Timeouts.Idle = idle })
 	ended := make(chan struct{})
+	began := time.Now()
 	w := pipe(t, r, func(c net.Conn) {
 		_, _ = io.ReadAll(c)
 		close(ended)
 	})
-	began := time.Now()
 	_, _ = io.ReadAll(w.r)
 	if d := time.Since(began); d < quietFor*idle/2 || d > 5*time.Second {
 		t.Errorf("closed after %v, want %v", d, quietFor*idle)

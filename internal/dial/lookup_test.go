@@ -305,8 +305,9 @@ func TestSoManyNamesAreAskedForAtATime(t *testing.T) {
 	wg.Wait()
 	mu.Lock()
 	defer mu.Unlock()
-	// A resolver ends a little after who asked it.
-	if most > 3*maxAsking || most < maxAsking {
-		t.Errorf("%d sockets at a time, want two for each of %d names at most, or little more", most, maxAsking)
+	// A resolver ends a little after who asked it: on a busy machine all may still be
+	// there when the next are asked.
+	if most > 4*maxAsking || most < maxAsking {
+		t.Errorf("%d sockets at a time, want two for each of %d names at most, or twice that for a moment", most, maxAsking)
 	}
 }

@@ -213,14 +213,14 @@ func TestAReaderThatStallsIsGivenUp(t *testing.T) {
 
 // TestASlowReaderIsNot given up.
 func TestASlowReaderIsNot(t *testing.T) {
-	const stalled = 300 * time.Millisecond
+	const stalled, moves = 800 * time.Millisecond, 80 * time.Millisecond
 	a, b, end := between(t, kinds["TCP"], Limits{Stalled: stalled, Quiet: 1000})
 	const size = 16 << 20
 	go func() {
 		_, _ = a.Write(octets(size))
 		_ = a.(*net.TCPConn).CloseWrite()
 	}()
-	got, tick := 0, time.NewTicker(stalled/5)
+	got, tick := 0, time.NewTicker(moves)
 	defer tick.Stop()
 	for buf := make([]byte, size/20); ; <-tick.C {
 		n, err := io.ReadFull(b, buf)
@@ -238,7 +238,7 @@ func TestASlowReaderIsNot(t *testing.T) {
 
 // TestSilenceEnds a tunnel, at the time that was said.
 func TestSilenceEnds(t *testing.T) {
-	const stalled = 20 * time.Millisecond
+	const stalled = 100 * time.Millisecond
 	began := time.Now()
 	a, b, end := between(t, kinds["TCP"], Limits{Stalled: stalled, Quiet: 5})
 	if _, err := a.Write([]byte("x")); err != nil {

@@ -34,9 +34,9 @@ func TestUpgrade(t *testing.T) {
 				c.say(string(b) + "!")
 				_ = c.Conn.Close()
 			})
-			tr := newClient(t, func(b *http.Transport) { b.ResponseHeaderTimeout = 50 * time.Millisecond })
+			tr := newClient(t, func(b *http.Transport) { b.ResponseHeaderTimeout = 400 * time.Millisecond })
 			conn := upgrade(t, tr, o.url(secure))
-			time.Sleep(60 * time.Millisecond) // which is no matter now
+			time.Sleep(420 * time.Millisecond) // which is no matter now
 			if _, err := io.WriteString(conn, "hello"); err != nil {
 				t.Fatal(err)
 			}

@@ -48,7 +48,7 @@ func TestTLS(t *testing.T) {
 	c.send(get("/wait"))
 	time.Sleep(150 * time.Millisecond)
 	_ = c.Close()
-	if d := <-gone; d > time.Second+150*time.Millisecond {
+	if d := <-gone; d > 3*time.Second {
 		t.Errorf("noticed after %s", d)
 	}
 }

@@ -28,7 +28,8 @@ race: ## unit tests with the race detector
 	$(if $(RACE),$(GO) test -run '^($(UNRACED))$$' ./proxy)
 	$(GO) -C bench test ./...
 
-e2e: ## end-to-end tests: the built binary, every real client found, real robots.txt files
+e2e: ## end-to-end tests: the built binary, ways past it, every real client found, real robots.txt files
+	$(GO) -C e2e test -count=1 -timeout 10m $(E2E_FLAGS) ./bypass
 	$(GO) -C e2e test -count=1 -timeout 25m $(E2E_FLAGS)
 
 lint: vet ## formatting, vet and the chosen linters (.golangci.yml)

@@ -55,6 +55,10 @@
 // they are net/http's. What does not hold yet stands in notYet, and a test fails
 // when it holds all the same.
 //
+// # Ways past it
+//
+// Package bypass holds what a client may try to reach what a rule forbids.
+//
 // # Pace
 //
 // The files pace_… hold when requests reach an origin: those of real clients at

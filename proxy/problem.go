@@ -48,6 +48,7 @@ var (
 	kindNestedConnect  = &kind{"nested-connect", 405, "http_request_error", "CONNECT inside a tunnel", false, false}
 	kindLoop           = &kind{"loop", 508, "proxy_loop_detected", "Loop detected", false, false}
 	kindHeaderTooLarge = &kind{"header-too-large", 431, "http_request_error", "Header too large", false, false}
+	kindExpectation    = &kind{"expectation", 417, "http_request_error", "Expectation not met", false, false}
 	kindTransferCoding = &kind{"transfer-coding", 501, "http_request_error", "Unknown transfer coding", false, false}
 	kindBadBody        = &kind{"bad-body", 400, "http_request_error", "Request's body could not be read", true, false}
 	kindBodyTimeout    = &kind{"body-timeout", 408, "http_request_error", "Request's body did not come in time", true, false}

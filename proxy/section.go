@@ -27,6 +27,9 @@ func (p *Proxy) checkSection(r *http.Request) error {
 			return &problem{kind: kindBadRequest, cause: errors.New("the Content-Length is no number, or there are several, or there is none of a body that long (RFC 9113 §8.1.1)")}
 		}
 	}
+	if err := checkStream(r); err != nil {
+		return &problem{kind: kindBadRequest, cause: err}
+	}
 	return nil
 }
 

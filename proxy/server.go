@@ -42,7 +42,7 @@ func (p *Proxy) panicked(v any, stack []byte) {
 
 // newHTTP2 returns what serves HTTP/2 inside TLS inside tunnels.
 func (p *Proxy) newHTTP2(protocols *tls.Config) *http.Server {
-	return &http.Server{
+	s := &http.Server{
 		Handler:           http.HandlerFunc(p.serveExchange),
 		ConnContext:       withConn,
 		ConnState:         p.followConn,
@@ -55,6 +55,8 @@ func (p *Proxy) newHTTP2(protocols *tls.Config) *http.Server {
 
 		DisableGeneralOptionsHandler: true, // OPTIONS * is for the origin
 	}
+	markScheme(s)
+	return s
 }
 
 // Serve takes clients from l until Shutdown is called, and then returns nil;

@@ -164,7 +164,7 @@ func (p *Proxy) download(x *exchange, contentType, name string, body []byte) *ht
 // kinds are all ways to end, for looking one up by name.
 var kinds = []*kind{
 	kindDisallowed, kindOverride, kindRestricted, kindDenied, kindPaced, kindUnreachable, kindRobotsPending, kindClientRefused, kindCredentials, kindIdentity, kindDestination, kindQuota, kindPortRefused, kindTLSDenied,
-	kindBadRequest, kindURITooLong, kindNestedConnect, kindHeaderTooLarge, kindTransferCoding, kindBadBody, kindBodyTimeout, kindVersion, kindLoop, kindInternal, kindOverload, kindNoSuchPage,
+	kindBadRequest, kindURITooLong, kindNestedConnect, kindHeaderTooLarge, kindExpectation, kindTransferCoding, kindBadBody, kindBodyTimeout, kindVersion, kindLoop, kindInternal, kindOverload, kindNoSuchPage,
 	kindAddress, kindDNS, kindDNSTimeout, kindRefused, kindUnroutable, kindConnectTimeout, kindCertificate, kindTLSAlert,
 	kindTLS, kindProxy, kindProxyTimeout, kindAnswerTimeout, kindTerminated, kindBadAnswer, kindClientGone,
 }

@@ -40,6 +40,9 @@ func (p *Proxy) readTarget(x *exchange) error {
 	if err != nil {
 		return &problem{kind: kindBadRequest, cause: err}
 	}
+	if err := checkExpect(r); err != nil {
+		return err
+	}
 	x.entry.Target, x.entry.Origin = x.target, x.origin.Within(r.RequestURI)
 	return nil
 }
@@ -155,6 +158,19 @@ func (x *exchange) readAbsolute(raw string) error {
 		x.target = "/" + x.target // RFC 9112 §3.2.1
 	}
 	return checkTarget(x.target)
+}
+
+// checkExpect refuses an expectation that heed does not know: it could not be met
+// (RFC 9110 §10.1.1).
+func checkExpect(r *http.Request) error {
+	for _, line := range r.Header["Expect"] {
+		for e := range strings.SplitSeq(line, ",") {
+			if e = strings.TrimSpace(e); e != "" && !strings.EqualFold(e, "100-continue") {
+				return &problem{kind: kindExpectation, cause: fmt.Errorf("expect: %q is not known; 100-continue is", e)}
+			}
+		}
+	}
+	return nil
 }
 
 // ownOrigin is that of heed's own pages.

@@ -111,6 +111,7 @@ var graph = map[string]row{
 	"internal/wholefile":       {},
 
 	"e2e":                  {},
+	"e2e/bypass":           {},
 	"e2e/clients/goclient": {},
 }
 

@@ -13,7 +13,9 @@
 //     what cannot be read can be shown to whoever has to say what is wrong
 //     (Config.Malformed);
 //   - it is there for the handler (Response.Section), since the order and the
-//     spelling of fields are in it alone.
+//     spelling of fields are in it alone;
+//   - a Host must be an authority, and a body in chunks is read here: of both
+//     net/http takes what others may read in another way.
 //
 // An answer is one write where its body is there when its header section is. What
 // comes of a body in parts is passed on in parts: nothing is held back for more.

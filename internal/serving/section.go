@@ -73,6 +73,9 @@ func (c *conn) readRequest() (*request, error) {
 	}
 	r.RemoteAddr = c.remote
 	r.body.ReadCloser = r.Request.Body
+	if len(r.TransferEncoding) > 0 {
+		r.body.ReadCloser = &chunked{r: c.reader, request: r.Request}
+	}
 	r.body.none = r.Request.Body == http.NoBody
 	if !r.body.none {
 		r.Request.Body = &r.body
@@ -162,7 +165,7 @@ func (r *request) check() string {
 		return "missing required Host field (RFC 9112 §3.2)"
 	case hosts > 1:
 		return "there are two Host fields"
-	case !httpguts.ValidHostHeader(string(host)):
+	case !isHost(host):
 		return "malformed Host field"
 	case coded && sized:
 		return "there are both Content-Length and Transfer-Encoding (RFC 9112 §6.1)"

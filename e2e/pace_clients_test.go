@@ -248,9 +248,8 @@ func curlsAskOnce(t *testing.T) {
 	}
 }
 
-// curlsOfBothSchemes: a host has one pace, whatever is spoken with it. Before the
-// first robots.txt has come nobody knows of it, so that those of both origins may
-// be asked for together.
+// curlsOfBothSchemes: a host has one pace, whatever is spoken with it, and that from
+// the first robots.txt on.
 func curlsOfBothSchemes(t *testing.T) {
 	p := newPaced(t, delayed(pacedHost, "2"), nil, "")
 	urls := slices.Concat(urlsOf("http://"+pacedHost, numbered("/plain", 6)...), urlsOf("https://"+pacedHost, numbered("/secure", 6)...))
@@ -261,9 +260,6 @@ func curlsOfBothSchemes(t *testing.T) {
 	}
 	visits := p.visits(pacedHost)
 	checkAll(t, visits, slices.Concat(numbered("/plain", 6), numbered("/secure", 6))...)
-	if len(visits) > 2 && visits[0].target == "/robots.txt" && visits[1].target == "/robots.txt" {
-		visits = visits[1:]
-	}
 	checkGaps(t, visits, 2*time.Second)
 }
 

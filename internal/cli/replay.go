@@ -78,7 +78,7 @@ func (c *replayCmd) run(command *kong.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	out := replayOutput{cmd: c, std: std, tally: replay.NewTally()}
+	out := replayOutput{cmd: c, std: std, state: base.StateDir, tally: replay.NewTally()}
 	var faults []error
 	for _, log := range logs {
 		faults = append(faults, out.read(ctx, log, what))

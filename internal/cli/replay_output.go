@@ -18,6 +18,7 @@ type replayOutput struct {
 	cmd   *replayCmd
 	std   streams
 	tally *replay.Tally
+	state string // the state directory that was looked in
 }
 
 // replayRows is how many origins and rules are shown of a kind; JSON has more.
@@ -68,7 +69,7 @@ func (o *replayOutput) print() error {
 		return fmt.Errorf("writing the summary: %w", err)
 	}
 	if s.Unknown > 0 && o.cmd.Robots == "" && !o.cmd.Fetch && o.cmd.CacheFile == "" {
-		fmt.Fprintln(o.std.err, "hint: for a log of heed run, name its file with --cache-file: robots-run.db in the state directory; --fetch asks the origins now")
+		fmt.Fprintf(o.std.err, "hint: it was looked in %s; --state-dir, or --config, says where else a heed keeps its files (--policy does not); for a log of heed run, name its file with --cache-file: robots-run.db in the state directory; --fetch asks the origins now\n", o.state)
 	}
 	return nil
 }

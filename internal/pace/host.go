@@ -19,6 +19,7 @@ type host struct {
 	underWay  int           // turns granted that have not ended
 	unsent    []*Turn       // of which with an interval, and about to go out: no other may
 	usual     time.Duration // what its site asked for last; 0: nothing
+	learning  moment        // until when a fetch of a robots.txt waits for what another brings
 	cut       bool          // it was told that the site asks for more than it is granted
 	past      past
 	words     words
@@ -125,6 +126,9 @@ func (h *host) mayGo(t *Turn, now moment) bool {
 		return false
 	}
 	d := h.interval(t)
+	if t.robots && h.learning > now {
+		return false
+	}
 	if t.isPaced(d) && (len(h.unsent) > 0 || len(h.queue.turns) > 0 && !t.robots || h.earliest(t, d) > now) {
 		return false
 	}
@@ -156,10 +160,8 @@ func (h *host) grant(t *Turn, now moment) {
 	h.underWay++
 	if t.isPaced(t.interval) {
 		h.unsent = append(h.unsent, t)
-		if !t.robots {
-			h.usual = t.site
-		}
 	}
+	h.learns(t, now)
 	if t.ready != nil {
 		close(t.ready)
 	}
@@ -195,6 +197,7 @@ func (h *host) end(t *Turn) (freed []*address) {
 		t.waited = h.pacer.now() - t.asked // in vain
 	case granted:
 		h.underWay--
+		h.learned(t)
 		h.arrived(t, 0)
 		h.gone(t) // if it never went out, it keeps nobody waiting
 		if giveBack(t.at) {
@@ -241,6 +244,9 @@ func (h *host) grantAll(now moment) (next moment) {
 		}
 		d := h.interval(t)
 		paced := t.isPaced(d)
+		if t.robots && h.learning > now { // what it brings may be waited for by what comes behind it
+			next, held = sooner(next, h.learning), true
+		}
 		if at := h.earliest(t, d); paced && !held && at > now {
 			next, held = sooner(next, at), true
 		}

@@ -42,7 +42,11 @@ func (h *host) charge(t *Turn, r *Request, now moment) {
 		return
 	}
 	s := h.clients.of(r.By.client(), now)
-	s.keep(maphash.String(seed, r.What))
+	if len(s.agents.all) > 0 {
+		a := s.agents.of(r.By.Agent, now)
+		s.keep(a, maphash.String(seed, r.What))
+		s.agents.virtual = max(s.agents.virtual, s.agents.take(a, now))
+	}
 	h.clients.virtual = max(h.clients.virtual, h.clients.take(s, now))
 }
 
@@ -103,7 +107,7 @@ func (h *host) left(t *Turn, went bool) {
 	t.share.waiting--
 	t.agent.waiting--
 	if went {
-		t.share.keep(t.what)
+		t.share.keep(t.agent, t.what)
 		h.clients.virtual = max(h.clients.virtual, t.tag)
 		t.share.agents.virtual = max(t.share.agents.virtual, t.within)
 	} else {
@@ -147,6 +151,9 @@ func (h *host) eachTurn(now moment, do func(i int, at moment) bool) {
 		}
 		t := h.queue.turns[i]
 		at := max(now, h.words.until(t))
+		if t.robots {
+			at = max(at, h.learning)
+		}
 		if d := h.interval(t); t.isPaced(d) {
 			at = max(at, earliest, seen.earliest(d, t.robots))
 			earliest = at
@@ -188,12 +195,12 @@ func (h *host) refuse(i int, at, now moment) {
 	t := h.queue.turns[i]
 	cause := h.causeOf(t, i, now)
 	h.queue.turns = slices.Delete(h.queue.turns, i, i+1)
-	s := t.share
+	s, a := t.share, t.agent
 	h.left(t, false)
 	t.state, t.waited = over, now-t.asked
 	t.refusal = &Refusal{Host: h.name, Cause: cause, Interval: h.interval(t), Retry: max(at-now, shortestRetry)}
 	if s != nil {
-		t.refusal.Retry = h.promise(s, t, at, now) - now
+		t.refusal.Retry = h.promise(s, a, t, at, now) - now
 	}
 	close(t.ready)
 }

@@ -101,10 +101,14 @@ func (p *Pacer) ask(ctx context.Context, t *Turn, r *Request, robots bool) error
 	if r.Interval > p.config.MaxDelay {
 		h.tellCut(r.Interval)
 	}
+	taught := !robots && h.teach(r.Interval, now)
 	*t = Turn{host: h, service: service(r.Port), robots: robots, asks: r.Asks, site: min(max(r.Interval, 0), p.config.MaxDelay), asked: now, deadline: now + max(r.Hold, 0)}
 	if h.mayGo(t, now) {
 		h.charge(t, r, now)
 		h.grant(t, now)
+		if taught {
+			h.dispatch(now)
+		}
 		return nil
 	}
 	if refusal := h.enqueue(t, r, now); refusal != nil {
@@ -168,6 +172,9 @@ func (t *Turn) Answered(status int, retryAfter time.Duration) {
 	}
 	now := h.pacer.now()
 	h.arrived(t, now)
+	if t.robots && status >= 300 && status < 400 {
+		h.learning = 0 // it is where to look further
+	}
 	if isBackOff(status) {
 		h.words.add(t).pause(now, t.sentOr(t.granted), retryAfter)
 		h.said.Store(true)

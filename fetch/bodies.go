@@ -37,6 +37,7 @@ type body struct {
 type bodies struct {
 	limit    int
 	cautious bool
+	strict   bool
 
 	mu    sync.Mutex
 	byKey map[bodyKey]*body

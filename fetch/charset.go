@@ -107,7 +107,7 @@ func isValidButForItsEnd(octets []byte) bool {
 // more when they are decoded.
 func (b *bodies) compile(octets []byte, key bodyKey) (rules *policy.Policy, note string) {
 	t := decodeCharset(octets, key.charset)
-	o := policy.Options{Limit: b.limit, Cautious: b.cautious, Decoded: key.decoded}
+	o := policy.Options{Limit: b.limit, Cautious: b.cautious, Strict: b.strict, Decoded: key.decoded}
 	if t.note == "" {
 		return policy.Compile(t.octets, o), ""
 	}

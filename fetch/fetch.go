@@ -158,6 +158,9 @@ type Config struct {
 	// It takes several times the time and memory.
 	Cautious bool
 
+	// Strict has each robots.txt compiled with policy.Options.Strict.
+	Strict bool
+
 	// KeepBodies sets policy.Snapshot.Body, for those who look at the file
 	// itself: the body as read, at most one octet more than Limit.
 	KeepBodies bool
@@ -217,7 +220,7 @@ func New(c Config) *Fetcher {
 		keep:     c.KeepBodies,
 		observe:  c.Observe,
 	}
-	f.memory.bodies.limit, f.memory.bodies.cautious = f.retriever.limit, c.Cautious
+	f.memory.bodies.limit, f.memory.bodies.cautious, f.memory.bodies.strict = f.retriever.limit, c.Cautious, c.Strict
 	return f
 }
 

@@ -10,6 +10,7 @@ import (
 type Reading struct {
 	Limit    int            // as Config's
 	Cautious bool           // as Config's
+	Strict   bool           // as Config's
 	Refusals bool           // as Config's
 	Dialect  policy.Dialect // whose reading it is; for another than the default neither charset nor caution counts
 }
@@ -33,7 +34,7 @@ func (r Reading) Snapshot(url string, rec Record) policy.Snapshot {
 	if r.Dialect != policy.RFC9309 {
 		s.Rules = policy.Compile(rec.Body, policy.Options{Limit: limit, Dialect: r.Dialect, Decoded: s.UTF8})
 	} else {
-		b := bodies{limit: limit, cautious: r.Cautious}
+		b := bodies{limit: limit, cautious: r.Cautious, strict: r.Strict}
 		read := b.share(rec.Body, rec.Charset)
 		s.Rules, s.Charset = read.rules, read.note
 	}

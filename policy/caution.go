@@ -4,7 +4,7 @@ package policy
 // other dialects do, if they are to count.
 func (p *Policy) compileOthers(body []byte, o Options) {
 	other, cautious := o.Other, o.Cautious
-	o.Other, o.Cautious = nil, false
+	o.Other, o.Cautious, o.Strict = nil, false, false
 	last := p
 	if other != nil {
 		last.next = Compile(other, o)

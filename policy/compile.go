@@ -19,6 +19,7 @@ func Compile(body []byte, o Options) *Policy {
 	c.finish()
 	p := c.release()
 	p.compileOthers(body, o)
+	p.compileStrictly(body, o)
 	return p
 }
 

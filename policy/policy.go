@@ -127,6 +127,11 @@ type Options struct {
 	// times the time and memory.
 	Cautious bool
 
+	// Strict has Snapshot.Decide disallow what is disallowed as an origin may take
+	// it that hardly any is: decoded more than once, without what segments have
+	// behind a semicolon, or in another case. It takes twice the memory.
+	Strict bool
+
 	// Other is the same body in other octets, where it is in doubt in which
 	// charset it is to be read. Snapshot.Decide disallows what either does. Nil:
 	// there is no doubt.
@@ -161,6 +166,7 @@ type Policy struct {
 	queries   bool   // a set has patterns that differ once their query is decoded
 	truncated bool
 	next      *Policy // the same body as another dialect reads it, or in other octets, and so on; nil unless Options.Cautious or Options.Other
+	folded    *Policy // the same body in lower case; nil unless Options.Strict
 }
 
 // span is a run of elements of a slice: from is the first, to the one after the
@@ -190,8 +196,10 @@ func (p *Policy) Dialect() Dialect { return p.dialect }
 // Size is the memory that the Policy holds, in octets, approximately.
 func (p *Policy) Size() int {
 	size := int(unsafe.Sizeof(*p)) + p.held() + len(p.text)
-	if p.next != nil {
-		size += p.next.Size()
+	for _, also := range []*Policy{p.next, p.folded} {
+		if also != nil {
+			size += also.Size()
+		}
 	}
 	return size
 }

@@ -88,6 +88,9 @@ var everyone = []string{global}
 // Rules that were compiled with Options.Cautious must allow it, received and in
 // its forms, as every other dialect reads them too.
 //
+// Rules that were compiled with Options.Strict must allow it as rather few origins
+// take it, too.
+//
 // "/robots.txt" itself is always allowed, though not a target of which it is
 // merely a form. Everything else is allowed if
 // robots.txt is unavailable, and disallowed if it is unreachable and there are
@@ -137,6 +140,9 @@ func (s *Snapshot) decidePath(d *Decision, t Tokens, target, path string) {
 	}
 	if d.Allowed {
 		s.Rules.decideByOthers(d, t, target)
+	}
+	if d.Allowed {
+		s.Rules.decideStrictly(d, t, target)
 	}
 }
 

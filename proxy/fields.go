@@ -35,6 +35,19 @@ func dropAsker(trailer http.Header) {
 	delete(trailer, "From")
 }
 
+// otherTargets are the fields by which some frameworks take another target or
+// method than those of the request, which were decided on.
+var otherTargets = [...]string{
+	"X-Original-Url", "X-Original-Uri", "X-Rewrite-Url", "X-Forwarded-Uri", "X-Forwarded-Path",
+	"X-Http-Method-Override", "X-Http-Method", "X-Method-Override",
+}
+
+func dropOtherTargets(h http.Header) {
+	for _, name := range otherTargets {
+		delete(h, name)
+	}
+}
+
 // via is this hop in Via, by the version in which a message came
 // (RFC 9110 §7.6.3). Nobody writes to the slices.
 type via struct{ old, one, two []string }

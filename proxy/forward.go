@@ -89,6 +89,10 @@ func (p *Proxy) outgoing(x *exchange) *http.Request {
 		h["Te"] = []string{"trailers"}
 	}
 	dropAsker(in.Trailer)
+	if p.StrictPaths {
+		dropOtherTargets(h)
+		dropOtherTargets(in.Trailer)
+	}
 	x.present(h)
 	if len(h["User-Agent"]) == 0 {
 		h["User-Agent"] = noAgent

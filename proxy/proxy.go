@@ -71,6 +71,10 @@ type Config struct {
 	Require     Requirement                                           // who a client must be; 0: AnyClient
 	Roots       *x509.CertPool                                        // what origins' certificates are verified with; nil: the system's
 
+	// StrictPaths keeps fields from going on that name another target than the
+	// request's. What its target may be taken for is for policy.Options.Strict.
+	StrictPaths bool
+
 	// Reports tells whether the mode is report for an origin and a client, whose
 	// own mode is "enforce", "report", or "" where it has none: what politeness
 	// forbids is forwarded then, and marked (report.go). Nil: never.

@@ -40,9 +40,14 @@ type outcome struct {
 	reaches bool
 	status  []int // one of them; 0: closed without an answer
 	begins  bool  // it may arrive in part, which is cut off
+
+	unlessStrict bool // with policy.strict_paths it is denied
 }
 
-func reached() outcome              { return outcome{reaches: true, status: []int{200}} }
+func reached() outcome { return outcome{reaches: true, status: []int{200}} }
+func unlessStrict() outcome {
+	return outcome{reaches: true, status: []int{200}, unlessStrict: true}
+}
 func denied() outcome               { return outcome{status: []int{403}} }
 func refused(status ...int) outcome { return outcome{status: status} }
 func (o outcome) allows(s int) bool { return slices.Contains(o.status, s) }
@@ -54,6 +59,7 @@ type trial struct {
 	*origin
 	row
 	channel
+	strictly   bool // with policy.strict_paths
 	mark, evil string
 }
 
@@ -84,15 +90,24 @@ var hosts = map[string]string{
 
 var catalogue = slices.Concat(authorities, tunnels, paths, agents, framings, allowed)
 
-func TestBypass(t *testing.T) {
+func TestBypass(t *testing.T) { tryAll(t, false) }
+
+func TestBypassWithStrictPaths(t *testing.T) { tryAll(t, true) }
+
+// tryAll tries all rows, with policy.strict_paths or without.
+func tryAll(t *testing.T, strictly bool) {
+	more := fmt.Sprintf("policy:\n  strict_paths: %v\n", strictly)
 	o := newOrigin(t)
 	for host, robots := range hosts {
 		o.serve(host, robots)
 	}
-	h, direct := startHeed(t, led(o)), startHeed(t, "")
+	h, direct := startHeed(t, led(o)+more), startHeed(t, more)
 	before := 0
 	var forbidden []string // marks
 	for n, r := range catalogue {
+		if strictly && r.want.unlessStrict {
+			r.want = denied()
+		}
 		for _, ch := range channels {
 			if r.on&ch.channel == 0 {
 				continue
@@ -100,7 +115,7 @@ func TestBypass(t *testing.T) {
 			name := fmt.Sprintf("%s/%s/%s", r.id, strings.ReplaceAll(r.why, "/", "|"), ch.name)
 			t.Run(name, func(t *testing.T) {
 				mark := fmt.Sprintf("<row %d %s>", n, ch.name)
-				x := &trial{t, h, o, r, ch.channel, mark, "<evil>" + mark[1:]}
+				x := &trial{t, h, o, r, ch.channel, strictly, mark, "<evil>" + mark[1:]}
 				if r.request.direct {
 					x.heed = direct
 				}

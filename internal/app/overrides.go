@@ -53,7 +53,7 @@ func overrideRecord(c config.Config, o config.Override) (override.Record, error)
 		return r, fmt.Errorf("%q: %w", o.File, err)
 	}
 	r.File = filepath.Base(o.File) // clients are shown it, and need not know this machine's folders
-	r.Rules = policy.Compile(body, policy.Options{Limit: int(c.Robots.Limit), Cautious: c.Policy.Cautious})
+	r.Rules = policy.Compile(body, policy.Options{Limit: int(c.Robots.Limit), Cautious: c.Policy.Cautious, Strict: c.Policy.StrictPaths})
 	return r, nil
 }
 

@@ -136,6 +136,7 @@ func fetcherConfig(c config.Config, d *dial.Dialer, roots *x509.CertPool, versio
 		Lookup:      d.Lookup,
 		Refusals:    c.Robots.Refused == config.Disallowed,
 		Cautious:    c.Policy.Cautious,
+		Strict:      c.Policy.StrictPaths,
 	}
 }
 
@@ -174,6 +175,7 @@ func proxyConfig(c config.Config, version, via string, a *App, d *dial.Dialer, r
 		Reports:     a.modes.Reports,
 		ReportNote:  ReportNote(c),
 		ConnectPort: portsOf(c.ConnectPorts),
+		StrictPaths: c.Policy.StrictPaths,
 		AllowClient: clientsOf(c.Clients),
 		Roots:       roots,
 		Version:     version,

@@ -54,7 +54,7 @@ func NewReplay(c config.Config) (replay.Config, error) {
 // NewReading returns how a configuration has robots.txt files read, or a dialect
 // alone, if it is another than the default.
 func NewReading(c config.Config, d policy.Dialect) fetch.Reading {
-	return fetch.Reading{Limit: int(c.Robots.Limit), Cautious: c.Policy.Cautious, Refusals: c.Robots.Refused == config.Disallowed, Dialect: d}
+	return fetch.Reading{Limit: int(c.Robots.Limit), Cautious: c.Policy.Cautious, Strict: c.Policy.StrictPaths, Refusals: c.Robots.Refused == config.Disallowed, Dialect: d}
 }
 
 // RobotsFile is one robots.txt for all origins.

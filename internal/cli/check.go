@@ -191,7 +191,7 @@ func (c *checkCmd) source(command *kong.Context, stdin io.Reader) (source, func(
 	if err != nil {
 		return source{}, nil, err
 	}
-	rules := policy.Compile(body, policy.Options{Limit: limit, Cautious: cfg.Policy.Cautious})
+	rules := policy.Compile(body, policy.Options{Limit: limit, Cautious: cfg.Policy.Cautious, Strict: cfg.Policy.StrictPaths})
 	s := &policy.Snapshot{URL: c.Robots, Rules: rules, Size: len(body), Truncated: rules.Truncated(), Body: body, Cautious: cfg.Policy.Cautious}
 	get := func(context.Context, origin.Origin) (*policy.Snapshot, error) { return s, nil }
 	return source{get: get, limit: limit, granted: time.Duration(cfg.Pace.MaxDelay)}, func() {}, nil

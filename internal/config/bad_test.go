@@ -48,7 +48,7 @@ var badFiles = []struct{ reason, file, fault string }{
 	{"a capital letter", "policy:\n  cautious: True\n", `FILE:2: policy.cautious: "True" is neither true nor false`},
 	{"a number where true or false belongs", "policy:\n  cautious: 1\n", `FILE:2: policy.cautious: "1" is neither true nor false`},
 	{"nothing where true or false belongs", "policy:\n  cautious:\n", `FILE:2: policy.cautious: no value; write one, or leave the key out for the default`},
-	{"a value where the section belongs", "policy: cautious\n", `FILE:1: policy: not a section; write KEY: VALUE lines with the keys cautious`},
+	{"a value where the section belongs", "policy: cautious\n", `FILE:1: policy: not a section; write KEY: VALUE lines with the keys cautious, strict_paths`},
 	{"a fraction where a whole number belongs", "limits:\n  leaf_certificates: 1.5\n", `FILE:2: limits.leaf_certificates: "1.5" is not a whole number; write for example 256`},
 	{"a number without its unit of time", "robots:\n  timeout: 10\n", `FILE:2: robots.timeout: "10" is not a length of time; write for example 10s, 5m or 24h`},
 	{"a number without its unit of size", "robots:\n  limit: 512000\n", `FILE:2: robots.limit: "512000" is not a size; write for example 500KiB or 64MiB`},

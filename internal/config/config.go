@@ -116,7 +116,8 @@ type Cache struct {
 
 // Policy is about how robots.txt is read.
 type Policy struct {
-	Cautious bool `yaml:"cautious"` // what any dialect disallows is denied, not only what RFC 9309 does
+	Cautious    bool `yaml:"cautious"`     // what any dialect disallows is denied, not only what RFC 9309 does
+	StrictPaths bool `yaml:"strict_paths"` // so is what is disallowed as a rare origin takes a target
 }
 
 // Timeouts bound what heed waits for. None is 0.

@@ -1,7 +1,7 @@
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check test race e2e lint fmt vet fuzz bench bench-coldstart bench-engine bench-policy build deps clean
+.PHONY: help check test race e2e lint fmt vet verify fuzz bench bench-coldstart bench-engine bench-policy build release deps clean
 
 GO       ?= go
 TOOL      = $(GO) tool -modfile=tools/go.mod
@@ -42,6 +42,12 @@ vet:
 fmt: ## format every Go file
 	$(TOOL) golangci-lint fmt
 
+verify: ## what heed is made of and runs as: checksums, known vulnerabilities, a build that can be repeated, the unit's exposure
+	$(GO) mod verify
+	tools/vuln
+	tools/release reproducible
+	tools/exposure
+
 FUZZTIME ?= 30s
 fuzz: ## every fuzz target, FUZZTIME (30s) each
 	@grep -rln --include='*_test.go' '^func Fuzz' . | grep -v '^./bench/' | sort | while read -r file; do \
@@ -65,6 +71,9 @@ bench-policy: ## heed/policy next to its peers, in one run (bench/README.md)
 
 build: ## the static binary, ./heed
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X heed/internal/cli.version=$(VERSION)' -o heed .
+
+release: ## binaries, what they are made of, and checksums, in dist/
+	VERSION="$(VERSION)" tools/release
 
 deps: ## install every real client that the end-to-end tests drive
 	@tools/deps

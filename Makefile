@@ -1,7 +1,7 @@
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check test race e2e lint fmt vet verify fuzz bench bench-coldstart bench-engine bench-policy build release deps clean
+.PHONY: help check test race e2e lint fmt vet verify fuzz bench bench-coldstart bench-engine bench-policy build release soak deps clean
 
 GO       ?= go
 TOOL      = $(GO) tool -modfile=tools/go.mod
@@ -68,6 +68,10 @@ bench-engine: ## heed as a proxy next to its peers, in one run of 20 minutes (be
 
 bench-policy: ## heed/policy next to its peers, in one run (bench/README.md)
 	$(GO) -C bench run ./policy -heed "$(VERSION)"
+
+SOAKTIME ?= 10m
+soak: ## mixed load with faults for SOAKTIME (10m), each decision checked by another parser (bench/README.md)
+	$(GO) -C bench run ./soak -for $(SOAKTIME)
 
 build: ## the static binary, ./heed
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X heed/internal/cli.version=$(VERSION)' -o heed .

@@ -18,13 +18,15 @@ var errAbandoned = errors.New("nobody waits for it any more")
 // Every flight has a goroutine and a context of its own. Once it has begun to
 // ask nothing a caller does ends it: what it brings is of use to the next one.
 // While it still waits for its turn it is given up when its last caller leaves,
-// so that clients who come and go cannot pile up work.
+// so that clients who come and go cannot pile up work; but for some that callers
+// were told to come back for.
 type flights struct {
 	ctx       context.Context // ends when closed
 	cancel    context.CancelCauseFunc
 	running   sync.WaitGroup
 	mostAhead int64        // how many are ahead of expiry, approximately: no caller's patience bounds those
 	ahead     atomic.Int64 // how many are
+	kept      int          // how many are kept; as many at most. Guarded by mu
 
 	mu     sync.Mutex // guards what follows, and the fields of each flight but snapshot
 	byKey  map[origin.Origin]*flight
@@ -40,6 +42,10 @@ type flight struct {
 	ahead    bool // it was begun for what is known and will expire soon
 	waiting  int
 	begun    bool
+	landed   bool
+	kept     bool          // it goes on when nobody waits: some were told to come back
+	turn     Turn          // that it waits for; nil: it does not
+	changed  chan struct{} // closed when turn is another
 }
 
 func newFlights(mostAhead int) *flights {
@@ -52,12 +58,9 @@ func (f *Fetcher) await(ctx context.Context, o origin.Origin) (policy.Snapshot, 
 	if err := ctx.Err(); err != nil {
 		return policy.Snapshot{}, err
 	}
-	fl, joined := f.flights.join(o, false, f.fly)
+	fl := f.board(o)
 	if fl == nil {
 		return f.failed(o, errClosed), nil
-	}
-	if joined {
-		f.observe.joined(o)
 	}
 	select {
 	case <-fl.done:
@@ -66,6 +69,16 @@ func (f *Fetcher) await(ctx context.Context, o origin.Origin) (policy.Snapshot, 
 		f.flights.leave(o, fl)
 		return policy.Snapshot{}, ctx.Err()
 	}
+}
+
+// board has a caller wait for the flight of o, which it starts when there is none.
+// It is nil when no more are started.
+func (f *Fetcher) board(o origin.Origin) *flight {
+	fl, joined := f.flights.join(o, false, f.fly)
+	if joined {
+		f.observe.joined(o)
+	}
+	return fl
 }
 
 // fetchAhead has what is known of o asked for anew before it expires. Nobody
@@ -102,7 +115,7 @@ func (fs *flights) join(o origin.Origin, ahead bool, fly func(origin.Origin, *fl
 	if fs.closed {
 		return nil, false
 	}
-	fl = &flight{done: make(chan struct{}), ahead: ahead, waiting: 1}
+	fl = &flight{done: make(chan struct{}), changed: make(chan struct{}), ahead: ahead, waiting: 1}
 	fl.ctx, fl.cancel = context.WithCancelCause(fs.ctx)
 	fs.byKey[o] = fl
 	if ahead {
@@ -117,13 +130,40 @@ func (fs *flights) leave(o origin.Origin, fl *flight) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	fl.waiting--
-	if fl.waiting > 0 || fl.begun {
+	if fl.waiting > 0 || fl.begun || fl.kept {
 		return
 	}
 	fl.cancel(errAbandoned)
 	if fs.byKey[o] == fl {
 		delete(fs.byKey, o) // the next caller starts anew
 	}
+}
+
+// keep has a flight go on when nobody waits for it any more, if not too many do.
+func (fs *flights) keep(fl *flight) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if !fl.kept && !fl.landed && int64(fs.kept) < fs.mostAhead {
+		fl.kept = true
+		fs.kept++
+	}
+}
+
+// look returns the turn that a flight waits for, nil for none, and what is closed
+// when that is another.
+func (fs *flights) look(fl *flight) (Turn, <-chan struct{}) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	return fl.turn, fl.changed
+}
+
+// waits notes which turn a flight waits for; nil: none any more.
+func (fs *flights) waits(fl *flight, t Turn) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	fl.turn = t
+	close(fl.changed)
+	fl.changed = make(chan struct{})
 }
 
 // depart marks a flight as begun. The error says why it is not to begin.
@@ -137,11 +177,23 @@ func (fs *flights) depart(fl *flight) error {
 	return nil
 }
 
+// progress is how far a flight has come, as its retrieval tells.
+type progress struct {
+	flights *flights
+	flight  *flight
+}
+
+func (p progress) depart() error { return p.flights.depart(p.flight) }
+func (p progress) waits(t Turn)  { p.flights.waits(p.flight, t) }
+
 // land releases the callers of a flight whose snapshot is set.
 func (fs *flights) land(o origin.Origin, fl *flight) {
 	fs.mu.Lock()
 	if fs.byKey[o] == fl {
 		delete(fs.byKey, o)
+	}
+	if fl.landed = true; fl.kept {
+		fs.kept--
 	}
 	fs.mu.Unlock()
 	if fl.ahead {

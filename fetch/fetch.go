@@ -140,9 +140,10 @@ type Config struct {
 	// PerAddress bounds nothing.
 	Lookup func(ctx context.Context, addr string) ([]netip.Addr, error)
 
-	// Turn waits until a robots.txt of an origin may be asked for, as any request
-	// to it: once for each redirect. An error ends the fetch, and is remembered
-	// unless it says that the origin is blameless. Nil: at any time.
+	// Turn asks for the turn of a request for a robots.txt at an origin, as of any
+	// request to it: once for each redirect. An error, or that of the turn, ends
+	// the fetch, and is remembered unless it says that the origin is blameless.
+	// Nil: each may go at any time.
 	Turn func(ctx context.Context, o origin.Origin) (Turn, error)
 
 	// Store is the tier behind memory. Nil: there is none.
@@ -379,7 +380,7 @@ func (f *Fetcher) ask(fl *flight, o origin.Origin, prev *entry) (a answer) {
 			a = answer{access: policy.Unreachable, err: newPanicError(v), requests: a.requests}
 		}
 	}()
-	a = f.retriever.retrieve(fl.ctx, o, prev.known(), func() error { return f.flights.depart(fl) })
+	a = f.retriever.retrieve(fl.ctx, o, prev.known(), progress{f.flights, fl})
 	if a.access == policy.Successful && !a.confirmed {
 		a.body = f.memory.bodies.share(a.octets, a.charset)
 		if f.keep {

@@ -75,12 +75,12 @@ type retriever struct {
 // retrieval is one retrieval.
 type retrieval struct {
 	*retriever
-	ctx    context.Context
-	depart func() error  // says that it is let through the gate for the first time; an error ends it
-	left   time.Duration // of its time, which does not run at the gate
-	known  known         // what is known already
-	now    Turn          // of the request that is made
-	answer answer
+	ctx      context.Context
+	progress progress      // depart: it is let through the gate for the first time; an error ends it
+	left     time.Duration // of its time, which does not run at the gate
+	known    known         // what is known already
+	now      Turn          // of the request that is made
+	answer   answer
 }
 
 // known is a body that is known already and the URL it came from. Without
@@ -91,8 +91,8 @@ type known struct {
 }
 
 // retrieve makes one retrieval (RFC 9309 §2.3.1).
-func (r *retriever) retrieve(ctx context.Context, o origin.Origin, k known, depart func() error) answer {
-	v := &retrieval{retriever: r, ctx: ctx, depart: depart, left: r.timeout, known: k}
+func (r *retriever) retrieve(ctx context.Context, o origin.Origin, k known, p progress) answer {
+	v := &retrieval{retriever: r, ctx: ctx, progress: p, left: r.timeout, known: k}
 	if err := v.follow(o); err != nil {
 		v.answer.fail(err)
 	}
@@ -138,7 +138,7 @@ func (v *retrieval) pass(o origin.Origin, at *url.URL) (to *url.URL, err error) 
 		return nil, err
 	}
 	defer leave()
-	if err := v.depart(); err != nil {
+	if err := v.progress.depart(); err != nil {
 		return nil, err
 	}
 	err = v.within(func(ctx context.Context) (err error) {

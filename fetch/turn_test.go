@@ -23,6 +23,9 @@ type turns struct {
 	err  error
 	wait time.Duration
 	late error // of a turn that came, and has passed
+
+	blind  bool          // it cannot be told when a turn comes
+	pushed time.Duration // by how much later it comes than it was said in the beginning
 }
 
 func (s *turns) note(format string, args ...any) {
@@ -31,22 +34,43 @@ func (s *turns) note(format string, args ...any) {
 	s.done = append(s.done, fmt.Sprintf(format, args...))
 }
 
-func (s *turns) of(ctx context.Context, o origin.Origin) (Turn, error) {
+func (s *turns) of(_ context.Context, o origin.Origin) (Turn, error) {
 	s.note("ask %s", o.Host)
 	if s.err != nil {
 		return nil, s.err
 	}
-	select {
-	case <-time.After(s.wait):
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	return &turn{s, o.Host}, nil
+	return &turn{s, o.Host, time.Now()}, nil
 }
 
 type turn struct {
 	*turns
-	host string
+	host  string
+	asked time.Time
+}
+
+func (t *turn) Waits() bool { return t.wait > 0 }
+
+func (t *turn) Wait(ctx context.Context) error {
+	select {
+	case <-time.After(t.wait + t.pushed):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (t *turn) Due() (time.Duration, error) {
+	in := t.wait - time.Since(t.asked)
+	if in <= 0 {
+		in += t.pushed
+	}
+	if in <= 0 {
+		return 0, nil
+	}
+	if t.blind {
+		return 0, early{}
+	}
+	return in, early{}
 }
 
 func (t *turn) Send(context.Context) error {

@@ -40,6 +40,7 @@ func TestPace(t *testing.T) {
 		{"keeps the origin's word", func(t *testing.T) { atOnce(t, wordsOfOrigins) }},
 		{"bounds what is under way", func(t *testing.T) { atOnce(t, crowds) }},
 		{"of values", func(t *testing.T) { atOnce(t, valuesOfRobots) }},
+		{"of a robots.txt that is not known", func(t *testing.T) { atOnce(t, robotsInTurn) }},
 		{"answers", func(t *testing.T) { atOnce(t, answersOfPace) }},
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"heed/internal/app"
 	"heed/internal/audit"
@@ -159,7 +160,7 @@ func account(b *testing.B) func(*http.Request, string) {
 	line := audit.Lines(lines)
 	var last policy.Decision
 	a := proxy.NewAccount(proxy.Config{
-		Policies: fetcher,
+		Policies: atHand{fetcher},
 		Record:   func(e *audit.Entry) { line(e); count.Exchange(e); last = e.Decision },
 	})
 	o, err := origin.Parse("http", "a.example")
@@ -170,4 +171,18 @@ func account(b *testing.B) func(*http.Request, string) {
 		b.Fatalf("the decision is %v", last)
 	}
 	return func(r *http.Request, target string) { a.Take(r, o, target) }
+}
+
+// atHand is a fetcher that nobody waits for.
+type atHand struct{ fetcher }
+
+type fetcher interface {
+	Remembered(o origin.Origin, at time.Time) (policy.Snapshot, bool)
+	Snapshot(ctx context.Context, o origin.Origin) (policy.Snapshot, error)
+}
+
+// Await is not called.
+func (f atHand) Await(ctx context.Context, o origin.Origin, _ proxy.Patience) (policy.Snapshot, proxy.Held, error) {
+	s, err := f.Snapshot(ctx, o)
+	return s, proxy.Held{}, err
 }

@@ -103,6 +103,10 @@ func (a *asking) Snapshot(ctx context.Context, o origin.Origin) (policy.Snapshot
 	}
 }
 
+func (a *asking) Await(ctx context.Context, o origin.Origin, p Patience) (policy.Snapshot, Held, error) {
+	return awaitUnpaced(ctx, a, o, p)
+}
+
 func newAsking() *asking {
 	return &asking{begun: make(chan origin.Origin, 10), rest: new(policies), until: make(chan struct{}), left: make(chan error, 10)}
 }

@@ -1,12 +1,6 @@
 package proxy
 
-import (
-	"context"
-	"fmt"
-	"time"
-
-	"heed/policy"
-)
+import "heed/policy"
 
 // robotsTxt may always be requested (RFC 9309 §2.2.2), so that deciding on it
 // needs no robots.txt.
@@ -29,7 +23,7 @@ func (p *Proxy) decideTarget(x *exchange, target string) error {
 	s, known := p.Policies.Remembered(x.origin, x.entry.Start)
 	if !known {
 		var err error
-		if s, err = p.await(x); err != nil {
+		if s, err = p.awaitRobots(x); err != nil {
 			err = p.enforced(x, err)
 			x.late = err == nil
 			return err
@@ -38,17 +32,4 @@ func (p *Proxy) decideTarget(x *exchange, target string) error {
 	x.entry.Consult(&s)
 	x.entry.Decision = x.entry.Snapshot.Decide(x.entry.Tokens, target)
 	return nil
-}
-
-// await waits for what is not remembered.
-func (p *Proxy) await(x *exchange) (policy.Snapshot, error) {
-	ctx, cancel := context.WithTimeout(x.in.Context(), p.Wait)
-	defer cancel()
-	asked := time.Now()
-	s, err := p.Policies.Snapshot(ctx, x.origin)
-	x.entry.RobotsWait = time.Since(asked)
-	if err != nil {
-		return s, &problem{kind: kindRobotsPending, retry: retryPending, cause: fmt.Errorf("waiting for %s: %w", x.origin.RobotsURL(), err)}
-	}
-	return s, nil
 }

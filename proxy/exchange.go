@@ -46,6 +46,7 @@ type exchange struct {
 	outBody  originBody
 	trip     roundtrip.Exchange
 	turn     pace.Turn
+	held     time.Duration // for the turn of its robots.txt
 	departs  departure
 	wants    wants
 }

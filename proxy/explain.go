@@ -137,8 +137,11 @@ func (c *clientTold) appendFacts(all []Fact) []Fact {
 // addDecision tells what robots.txt said, when it was asked.
 func (out *explanation) addDecision(e *audit.Entry) {
 	d := e.Decision
-	if d.Reason == 0 && e.Snapshot == nil {
-		return // no decision was made
+	if d.Reason == 0 && e.Snapshot == nil { // no decision was made
+		if e.Pace.Cause != "" && len(e.Tokens.Main) > 0 { // since the turn of its robots.txt did not come
+			out.Agent, out.Robots = strings.ToLower(shown(e.Tokens.Main[0])), out.made.join(e.Origin, robotsTxt)
+		}
+		return
 	}
 	switch {
 	case d.Allowed:
@@ -329,6 +332,9 @@ func robotsDecision(e *explanation, entry *audit.Entry) string {
 	i = i.text("agent", e.Agent).text("group", e.Group).text("rule", e.Rule).number("line", max(e.Line, 0))
 	i = i.text("form", e.Form).text("dialect", e.Dialect)
 	i = e.Override.params(i)
+	if entry.IsPacedToo() {
+		i = i.text("paced", e.Pace.Cause).seconds("interval", duration(e.Pace.Interval))
+	}
 	return e.made.octets(i.text("robots", e.Robots).text("id", e.ID))
 }
 

@@ -36,7 +36,7 @@ func (p *Proxy) pace(x *exchange) error {
 // waitTurn waits for x's turn, and notes for what and for how long.
 func (p *Proxy) waitTurn(x *exchange, asked askedPace) error {
 	err := x.turn.Wait(x.in.Context())
-	x.entry.PaceWait = x.turn.Waited()
+	x.entry.PaceWait = x.held + x.turn.Waited()
 	if err != nil {
 		return p.paced(x, asked, err)
 	}
@@ -47,36 +47,42 @@ func (p *Proxy) waitTurn(x *exchange, asked askedPace) error {
 // askTurn asks for x's turn.
 func (p *Proxy) askTurn(x *exchange) (asked askedPace, err error) {
 	if x.target == robotsTxt {
-		p.learnPace(x)
+		if err := p.learnPace(x); err != nil {
+			return asked, err
+		}
 	}
 	if asked = p.askedOf(x); asked.opens > 0 {
 		return asked, errClosed
 	}
 	var at time.Time
-	if x.entry.RobotsWait == 0 {
+	waited := x.entry.RobotsWait + x.held
+	if waited == 0 {
 		at = x.entry.Start
 	}
 	return asked, p.Pacer.Ask(x.in.Context(), &x.turn, pace.Request{
 		Host: x.origin.Host, Port: x.origin.Port, Addr: x.origin.Addr(), By: askerOf(x), What: x.target,
-		Interval: asked.interval, Asks: askedBy[asked.key], Hold: p.holdOf(x) - x.entry.RobotsWait, At: at,
+		Interval: asked.interval, Asks: askedBy[asked.key], Hold: p.holdOf(x) - waited, At: at,
 	})
 }
 
 // learnPace has the robots.txt fetched that a client asks for itself, before it is
 // let through: else nobody knew yet what the site asks for, and heed's own fetch
-// would come right after it. What comes of it decides nothing.
-func (p *Proxy) learnPace(x *exchange) {
+// would come right after it. What comes of it decides nothing. All that it takes is
+// within the hold. An error is that its turn comes too late for that.
+func (p *Proxy) learnPace(x *exchange) error {
 	if p.operatorDecides(x.origin) {
-		return
+		return nil
 	}
 	if _, known := p.Policies.Remembered(x.origin, x.entry.Start); known {
-		return
+		return nil
 	}
-	ctx, cancel := context.WithTimeout(x.in.Context(), min(p.Wait, p.holdOf(x)))
+	ctx, cancel := context.WithTimeout(x.in.Context(), p.holdOf(x))
 	defer cancel()
-	asked := time.Now()
-	_, _ = p.Policies.Snapshot(ctx, x.origin)
-	x.entry.RobotsWait = time.Since(asked)
+	_, err := p.awaitFor(ctx, x)
+	if refusal, late := errors.AsType[*pace.Refusal](err); late {
+		return p.robotsFirst(x, refusal)
+	}
+	return nil
 }
 
 // errClosed is a request outside the site's Visit-time.
@@ -194,7 +200,7 @@ func (d *departure) Send(ctx context.Context) error {
 	x, p := d.exchange, d.proxy
 	err := x.turn.Send(ctx)
 	if x.turn.IsTimed() {
-		x.entry.PaceWait = x.turn.Waited()
+		x.entry.PaceWait = x.held + x.turn.Waited()
 	}
 	if err == nil {
 		return nil

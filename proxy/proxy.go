@@ -31,10 +31,12 @@ const Host = "heed.internal"
 // wait, and says false of what is to be waited for; the time is now, by both
 // clocks. Snapshot waits for a fetch
 // at most as long as ctx lasts, and an error means that there was no answer by
-// then. It must be safe for concurrent use.
+// then. Await is that for a request with so much patience (wait.go). It must be
+// safe for concurrent use.
 type Policies interface {
 	Remembered(o origin.Origin, now time.Time) (policy.Snapshot, bool)
 	Snapshot(ctx context.Context, o origin.Origin) (policy.Snapshot, error)
+	Await(ctx context.Context, o origin.Origin, p Patience) (policy.Snapshot, Held, error)
 }
 
 // Leaves makes the certificates that heed shows to clients it intercepts. Kept
@@ -96,7 +98,7 @@ type Config struct {
 	// words (refusal.go); nil: nobody is.
 	TLSFailed func(failure string)
 
-	Wait     time.Duration // patience for a robots.txt not yet known; default 10 s
+	Wait     time.Duration // patience for a robots.txt not yet known, without what its fetch waits for its turn; default 10 s
 	Timeouts Timeouts
 	Limits   Limits
 }

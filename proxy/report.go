@@ -86,7 +86,8 @@ func (p *Proxy) reports(x *exchange) bool {
 }
 
 // report notes what would have been denied. Of several problems the first is
-// what a client would have been told.
+// what a client would have been told; that it came too soon besides shows in what
+// is noted of its pace.
 func (x *exchange) report(pr *problem) {
 	if !x.entry.Report {
 		x.entry.Report, x.entry.Denial = true, denialFor(pr)
@@ -120,6 +121,9 @@ func (out *explanation) tellReport(e *audit.Entry) {
 	out.Detail, out.Remedy = out.made.sentence(pr.Error()), remedyOf(pr.kind, e)
 	note := "The mode is report, so this was forwarded and marked. In the mode enforce it would have been denied, with " +
 		strconv.Itoa(pr.kind.status) + " (" + pr.kind.title + ")."
+	if e.IsPacedToo() {
+		note += " It came before its turn, too, for which that would have denied it by itself."
+	}
 	if out.Note != "" {
 		note += " " + out.Note
 	}

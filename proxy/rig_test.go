@@ -166,6 +166,19 @@ func (p *policies) Snapshot(ctx context.Context, o origin.Origin) (policy.Snapsh
 	return *rules(o.String(), ""), nil
 }
 
+// Await asks for as long as the fetch may take.
+func (p *policies) Await(ctx context.Context, o origin.Origin, patience Patience) (policy.Snapshot, Held, error) {
+	return awaitUnpaced(ctx, p, o, patience)
+}
+
+// awaitUnpaced is Await where no fetch waits for its turn.
+func awaitUnpaced(ctx context.Context, p Policies, o origin.Origin, patience Patience) (policy.Snapshot, Held, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience.Wait)
+	defer cancel()
+	s, err := p.Snapshot(ctx, o)
+	return s, Held{}, err
+}
+
 // set says what the robots.txt of an origin is.
 func (p *policies) set(origin string, s *policy.Snapshot) {
 	p.mu.Lock()

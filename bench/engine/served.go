@@ -113,3 +113,9 @@ func (allowAll) Remembered(origin.Origin, time.Time) (policy.Snapshot, bool) {
 func (allowAll) Snapshot(context.Context, origin.Origin) (policy.Snapshot, error) {
 	return policy.Snapshot{Access: policy.Unavailable, Status: http.StatusNotFound}, nil
 }
+
+// Await has no rules.
+func (a allowAll) Await(ctx context.Context, o origin.Origin, _ proxy.Patience) (policy.Snapshot, proxy.Held, error) {
+	s, err := a.Snapshot(ctx, o)
+	return s, proxy.Held{}, err
+}

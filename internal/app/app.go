@@ -135,7 +135,7 @@ func Start(ctx context.Context, c config.Config, o Options) (*App, error) {
 	robots := fetcherConfig(c, dialer, roots, o.Version)
 	robots.Observe = m.Fetches()
 	a.pacer = newPacer(c.Pace, dialer, o.Log)
-	robots.Turn = robotsTurns(a.pacer, c.Pace)
+	robots.Turn = robotsTurns(a.pacer, c)
 	m.Pace(paceMetrics(a.pacer))
 	if a.store != nil {
 		robots.Store = a.store

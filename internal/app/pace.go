@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"heed/internal/origin"
 	"heed/internal/pace"
 	"heed/policy"
+	"heed/proxy"
 )
 
 // newPacer returns what says when a request may go out.
@@ -46,20 +48,34 @@ func holdOf(c config.Pace) func(policy.Tokens) time.Duration {
 }
 
 // robotsTurns has fetches of a robots.txt wait for their turn like any other
-// request, for as long as a site can ask anybody to wait between two.
-func robotsTurns(p *pace.Pacer, c config.Pace) func(context.Context, origin.Origin) (fetch.Turn, error) {
-	hold := max(time.Duration(c.MaxDelay), time.Duration(c.MinInterval))
+// request, for as long as a site can ask anybody to wait between two, and as any
+// client is held.
+func robotsTurns(p *pace.Pacer, c config.Config) func(context.Context, origin.Origin) (fetch.Turn, error) {
+	hold := max(c.Pace.MaxDelay, c.Pace.MinInterval, c.Pace.Hold)
+	for i := range c.Pace.Patient {
+		hold = max(hold, c.Pace.Patient[i].Hold)
+	}
+	for i := range c.Clients.Named {
+		hold = max(hold, c.Clients.Named[i].Hold)
+	}
 	return func(ctx context.Context, o origin.Origin) (fetch.Turn, error) {
 		t := new(pace.Turn)
-		err := p.AskRobots(ctx, t, pace.Request{Host: o.Host, Port: o.Port, Addr: o.Addr(), Hold: hold})
-		if err == nil {
-			err = t.Wait(ctx)
-		}
+		err := p.AskRobots(ctx, t, pace.Request{Host: o.Host, Port: o.Port, Addr: o.Addr(), Hold: time.Duration(hold)})
 		if err != nil {
 			return nil, err
 		}
 		return t, nil
 	}
+}
+
+// policies is the fetcher as the proxy asks it.
+type policies struct{ *fetch.Fetcher }
+
+// Await is the fetcher's, in the proxy's words.
+func (p policies) Await(ctx context.Context, o origin.Origin, patience proxy.Patience) (policy.Snapshot, proxy.Held, error) {
+	s, held, err := p.Fetcher.Await(ctx, o, fetch.Patience(patience))
+	by, _ := errors.AsType[*pace.Refusal](held.By)
+	return s, proxy.Held{Time: held.Time, By: by}, err
 }
 
 // Pace tells what goes on at hosts, and of at most limit hosts by themselves.

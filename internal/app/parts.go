@@ -160,7 +160,7 @@ func userAgent(version, contact string) string {
 
 func proxyConfig(c config.Config, version, via string, a *App, d *dial.Dialer, roots *x509.CertPool, recent *audit.Recent, record func(*audit.Entry)) proxy.Config {
 	return proxy.Config{
-		Policies:    a.fetcher,
+		Policies:    policies{a.fetcher},
 		Overrides:   a.overrides,
 		Pacer:       a.pacer,
 		Hold:        holdOf(c.Pace),

@@ -94,9 +94,9 @@ type Entry struct {
 	BytesIn    int64         // body octets received from the client
 	BytesOut   int64         // body octets sent to the client
 	Duration   time.Duration // from the request's header to the last octet of the answer
-	RobotsWait time.Duration // spent waiting for robots.txt, part of Duration
+	RobotsWait time.Duration // spent waiting for robots.txt, part of Duration; not for its turn
 	OriginWait time.Duration // until the origin's answer began, part of Duration
-	PaceWait   time.Duration // spent waiting for its turn at the origin, part of Duration
+	PaceWait   time.Duration // spent waiting for its turn at the origin and for that of its robots.txt, part of Duration
 	Pace       Pace          // what it had to wait for, or was refused for
 
 	robots policy.Snapshot // room for what Snapshot points to
@@ -123,6 +123,15 @@ type Identity struct {
 type Denial struct {
 	Reason string // as Entry's
 	Cause  string // as Entry's Err; empty where a rule or the operator says it all
+}
+
+// paced is the Reason of what came before its turn.
+const paced = "paced"
+
+// IsPacedToo tells of what report mode forwarded, and would have refused for
+// another reason and for coming before its turn.
+func (e *Entry) IsPacedToo() bool {
+	return e.Report && e.Denial.Reason != paced && !e.Pace.Until.IsZero()
 }
 
 // Clone returns a copy that stays what it is. It shares the rules, and the texts

@@ -96,10 +96,14 @@ func appendEntry(dst members, e *Entry) members {
 	return l.unlessEmpty(`,"cause":`, cmp.Or(e.Err, e.Denial.Cause))
 }
 
-// report appends that it was forwarded only because the mode is report, and for
-// what it would have been denied where reason says something else.
+// report appends that it was forwarded only because the mode is report, whether
+// for its pace too, and for what it would have been denied where reason says
+// something else.
 func (l members) report(e *Entry) members {
 	l = append(l.name(`,"report":`), "true"...)
+	if e.IsPacedToo() {
+		l = append(l.name(`,"paced":`), "true"...)
+	}
 	if e.Denial.Reason == e.Reason {
 		return l
 	}

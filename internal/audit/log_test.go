@@ -79,6 +79,14 @@ func TestLogLineTellsWhatWouldHaveBeenDenied(t *testing.T) {
 			Entry{Reason: "robots-pending", Report: true, Denial: Denial{"robots-pending", "waiting for it: timeout"}},
 		},
 		{
+			"and for its pace", `"reason":"disallowed","status":200,` + `"bytes_in":0,"bytes_out":0,"ms":0,"robots_ms":0,"origin_ms":0,"pace":"crawl-delay","interval_ms":2000,"pace_line":3,"report":true,"paced":true,"message":"exchange"}`,
+			Entry{Reason: "disallowed", Report: true, Denial: Denial{Reason: "disallowed"}, Pace: Pace{Cause: "crawl-delay", Interval: 2 * time.Second, Line: 3, Until: time.Unix(1, 0)}},
+		},
+		{
+			"for its pace alone", `"pace":"crawl-delay","interval_ms":2000,"pace_line":3,"report":true,"message":"exchange"}`,
+			Entry{Reason: "paced", Report: true, Denial: Denial{Reason: "paced"}, Pace: Pace{Cause: "crawl-delay", Interval: 2 * time.Second, Line: 3, Until: time.Unix(1, 0)}},
+		},
+		{
 			"but the origin failed", `"reason":"dns-error","status":200,"bytes_in":0,"bytes_out":0,` + end + `"report":true,"denial":"robots-pending","cause":"no such host","message":"exchange"}`,
 			Entry{Reason: "dns-error", Err: "no such host", Report: true, Denial: Denial{"robots-pending", "waiting for it: timeout"}},
 		},

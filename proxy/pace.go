@@ -167,7 +167,7 @@ func (p *Proxy) paced(x *exchange, asked askedPace, err error) error {
 	}
 	x.entry.Pace = asked.told(refusal.Cause, refusal.Interval)
 	x.entry.Pace.Until = time.Now().Add(refusal.Retry)
-	return &problem{kind: kindPaced, retry: refusal.Retry, cause: refusal}
+	return &problem{kind: kindPaced, retry: refusal.Retry, cause: err}
 }
 
 // visitTime is the cause of a refusal that no turn was asked for.

@@ -54,13 +54,10 @@ func (p *Proxy) awaitFor(ctx context.Context, x *exchange) (policy.Snapshot, err
 // robotsFirst is the refusal of a request whose robots.txt comes too late for it,
 // for the reason for which that does. The page's own turn comes after it, so that
 // is when the client is to come back.
-func (p *Proxy) robotsFirst(x *exchange, refusal *pace.Refusal) *pace.Refusal {
-	if p.Pacer == nil {
-		return refusal
-	}
+func (p *Proxy) robotsFirst(x *exchange, refusal *pace.Refusal) error {
 	own := *refusal
 	own.Retry = p.Pacer.Promise(pace.Request{
 		Host: x.origin.Host, Port: x.origin.Port, By: askerOf(x), What: x.target,
 	}, refusal.Retry)
-	return &own
+	return fmt.Errorf("robots.txt is not known, and has its turn first: %w", &own)
 }

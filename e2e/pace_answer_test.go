@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -19,7 +20,9 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-const answerHost = "answer.example"
+// secureHost is asked over TLS alone: the robots.txt of another scheme would wait
+// for its turn.
+const answerHost, secureHost = "answer.example", "secure.example"
 
 // answersOfPace: whoever comes too early is told so at once, and when to come;
 // inside a tunnel, not at its CONNECT.
@@ -35,7 +38,9 @@ const atOnceIs = 3 * time.Second
 
 // answersOnChannels: of a site that asks for 20 s nothing is held.
 func answersOnChannels(t *testing.T) {
-	p := newPaced(t, delayed(answerHost, "20"), nil, "")
+	robots := delayed(answerHost, "20")
+	maps.Copy(robots, delayed(secureHost, "20"))
+	p := newPaced(t, robots, nil, "")
 	ctx := within(t, time.Minute)
 	r := &trial{stand: &stand{heed: p.heed, trust: p.trust}, t: t, ctx: ctx}
 	for _, w := range []way{
@@ -51,7 +56,11 @@ func answersOnChannels(t *testing.T) {
 			"text/html":        "text/html; charset=utf-8",
 		} {
 			r.way = w
-			authority := answerHost
+			scheme, host := "http", answerHost
+			if w.overTLS() {
+				scheme, host = "https", secureHost
+			}
+			authority := host
 			if w.channel == tunnelled {
 				authority += ":80"
 			}
@@ -74,17 +83,13 @@ func answersOnChannels(t *testing.T) {
 			if c := resp.Header.Get("Content-Type"); c != contentType {
 				t.Errorf("%v: Accept: %s was answered with %s", w, accept, c)
 			}
-			scheme := "http"
-			if w.overTLS() {
-				scheme = "https"
-			}
-			checkPaced(t, w.String(), got, scheme+"://"+answerHost)
+			checkPaced(t, w.String(), got, scheme+"://"+host)
 			if accept == "application/json" {
 				checkProblem(t, w.String(), got)
 			}
 		}
 	}
-	for _, v := range p.visits(answerHost) {
+	for _, v := range append(p.visits(answerHost), p.visits(secureHost)...) {
 		if v.target != "/robots.txt" {
 			t.Errorf("%s came to the origin", v.target)
 		}

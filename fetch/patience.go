@@ -55,9 +55,9 @@ func (f *Fetcher) Await(ctx context.Context, o origin.Origin, p Patience) (polic
 	return fl.snapshot, w.held, nil
 }
 
-// pushedBack is how much later than it was told a turn may come until it is asked
-// again when it does.
-const pushedBack = 250 * time.Millisecond
+// looksAgain is how long after a turn was to come, or did not know when, it is asked
+// again when it comes.
+const looksAgain = 250 * time.Millisecond
 
 // waiter is a caller who waits for a flight.
 type waiter struct {
@@ -116,6 +116,9 @@ func (w *waiter) left(turn Turn, now time.Time) (left time.Duration, late, err e
 		if left = w.Wait - (waited - w.held.Time); left <= 0 {
 			return 0, nil, context.DeadlineExceeded
 		}
+		if turn != nil {
+			left = min(left, looksAgain)
+		}
 		return left, nil, nil
 	}
 	if left = w.Hold - waited; left <= 0 || in > left {
@@ -126,7 +129,7 @@ func (w *waiter) left(turn Turn, now time.Time) (left time.Duration, late, err e
 		w.held.By = late
 	}
 	if in > 0 { // else it goes when others end
-		left = min(left, in+pushedBack)
+		left = min(left, in+looksAgain)
 	}
 	return left, late, nil
 }

@@ -81,8 +81,22 @@ func TestATurnThatIsPushedBackIsRefusedThen(t *testing.T) {
 		f := newFetcher(t, Config{Turn: s.of, Transport: answers(404, "")})
 		began := time.Now()
 		_, _, err := f.Await(t.Context(), at(t, "a.example"), Patience{Hold: time.Minute, Wait: 10 * time.Second})
-		if !errors.Is(err, early{}) || time.Since(began) != 2*time.Second+pushedBack {
+		if !errors.Is(err, early{}) || time.Since(began) != 2*time.Second+looksAgain {
 			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+}
+
+// TestATurnThatLearnsLaterHowLateItIsIsRefusedThen: until it knows it is the fetch
+// that is waited for.
+func TestATurnThatLearnsLaterHowLateItIsIsRefusedThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &turns{wait: 8 * time.Second, learns: 400 * time.Millisecond}
+		f := newFetcher(t, Config{Turn: s.of, Transport: answers(404, "")})
+		began := time.Now()
+		_, held, err := f.Await(t.Context(), at(t, "a.example"), Patience{Hold: 3 * time.Second, Wait: 10 * time.Second})
+		if !errors.Is(err, early{}) || time.Since(began) != 2*looksAgain || held != (Held{}) {
+			t.Errorf("%v after %v, held %+v", err, time.Since(began), held)
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 type Turn interface {
 	Waits() bool                                   // Wait may take time
 	Wait(context.Context) error                    // until it has come; an error is that it does not come
-	Due() (in time.Duration, late error)           // when it comes, and what those are told who cannot wait for it; a nil error: it does not wait
+	Due() (in time.Duration, late error)           // when it comes, and what those are told who cannot wait for it; a nil error: nothing yet, or it does not wait
 	Send(context.Context) error                    // the request goes out now; it may wait for that. An error keeps it from it
 	Answered(status int, retryAfter time.Duration) // what came; 0: nothing was asked for
 	End()                                          // it is over, whatever came

@@ -25,6 +25,7 @@ type turns struct {
 	late error // of a turn that came, and has passed
 
 	blind  bool          // it cannot be told when a turn comes
+	learns time.Duration // after which it is known when it comes
 	pushed time.Duration // by how much later it comes than it was said in the beginning
 }
 
@@ -64,7 +65,7 @@ func (t *turn) Due() (time.Duration, error) {
 	if in <= 0 {
 		in += t.pushed
 	}
-	if in <= 0 {
+	if in <= 0 || time.Since(t.asked) < t.learns {
 		return 0, nil
 	}
 	if t.blind {

@@ -8,7 +8,8 @@ import (
 
 // Due tells in how much time a turn that waits will come, as far as can be told,
 // and the *Refusal of who cannot wait for it. It is 0 where others have to end
-// first. A nil error: the turn does not wait, or not any more.
+// first. A nil error: the turn does not wait, or not any more, or for no longer than
+// another fetch of a robots.txt takes, of which nobody knows what it brings.
 func (t *Turn) Due() (in time.Duration, late error) {
 	h := t.host
 	if h == nil {
@@ -23,6 +24,9 @@ func (t *Turn) Due() (in time.Duration, late error) {
 	h.eachTurn(now, func(i int, at moment) bool {
 		if h.queue.turns[i] != t {
 			return true
+		}
+		if t.robots && at <= h.learning {
+			return false
 		}
 		in = at - now
 		late = &Refusal{Host: h.name, Cause: h.causeOf(t, i, now), Interval: h.interval(t), Retry: max(in, shortestRetry)}

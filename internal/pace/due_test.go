@@ -93,3 +93,28 @@ func TestWhoIsPromisedATurnBehindAnotherComesBackForIt(t *testing.T) {
 		}
 	})
 }
+
+// TestOfASecondRobotsTxtNothingIsToldWhileTheFirstIsOnItsWay: what that says is when
+// it comes.
+func TestOfASecondRobotsTxtNothingIsToldWhileTheFirstIsOnItsWay(t *testing.T) {
+	inBubble(t, Config{}, func(r *rig) {
+		var first, second Turn
+		for _, turn := range []*Turn{&first, &second} {
+			if err := r.AskRobots(r.t.Context(), turn, Request{Host: "a.example", Hold: time.Minute}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, late := second.Due(); late != nil || !second.Waits() {
+			t.Errorf("it is told %v", late)
+		}
+		_ = first.Send(r.t.Context())
+		first.Answered(200, 0)
+		first.End()
+		r.begin(request{Request: Request{Interval: 8 * s, Hold: time.Minute}})
+		if in, late := second.Due(); in != 8*s || late == nil {
+			t.Errorf("then it comes in %v: %v", in, late)
+		}
+		second.End()
+		r.wg.Wait()
+	})
+}

@@ -306,27 +306,6 @@ func TestATunnelThatIsNotReadIsOneRequest(t *testing.T) {
 	}
 }
 
-func TestAClientThatWaitsAndGoesAwayIsRecordedSo(t *testing.T) {
-	at := new(witness)
-	r := start(t, pacedBy(t, pace.Config{}, time.Minute))
-	origin := newOrigin(t, at.ServeHTTP)
-	r.policies.set(origin, rules(origin, "User-agent: *\nCrawl-delay: 30\n"))
-	_ = r.get(t, origin+"/")
-	r.entry(t)
-	w := r.dial(t)
-	if _, err := w.Write([]byte(request("GET", origin+"/"))); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "it waits", func() bool { return r.proxy.Pacer.State(0).Waiting == 1 })
-	_ = w.Close()
-	if e := r.entry(t); e.Reason != "client-gone" || e.Verdict != audit.Denied {
-		t.Errorf("recorded as %v, %s: %s", e.Verdict, e.Reason, e.Err)
-	}
-	if n := at.count(); n != 1 {
-		t.Errorf("the origin was asked %d times", n)
-	}
-}
-
 // insecure speaks TLS inside a tunnel with whoever is at its end.
 func insecure(t *testing.T, w *wire) *wire {
 	t.Helper()

@@ -28,6 +28,7 @@ func (p *Proxy) newServer() *serving.Server {
 		Malformed:     p.malformed,
 		Errors:        func(err error) { p.Log.Error().Err(err).Msg("accepting a client failed; trying again") },
 		Awaited:       acknowledge,
+		Socket:        bottom,
 		Panicked:      p.panicked,
 		HeaderTimeout: p.Timeouts.ClientHeader,
 		IdleTimeout:   p.Timeouts.Idle,

@@ -100,7 +100,7 @@ var graph = map[string]row{
 	},
 	"internal/retryafter": {},
 	"internal/roundtrip":  {heed: []string{"internal/fieldline", "internal/stall"}, modules: []string{"golang.org/x/net"}},
-	"internal/serving":    {heed: []string{"internal/fieldline"}, modules: []string{"golang.org/x/net"}},
+	"internal/serving":    {heed: []string{"internal/fieldline"}, modules: []string{"golang.org/x/net", "golang.org/x/sys"}},
 	"internal/stall":      {},
 	"internal/store": {
 		heed:    []string{"fetch", "policy", "internal/origin", "internal/wholefile"},

@@ -16,19 +16,20 @@ type body struct {
 	parsed, served *http.Request // as http.ReadRequest has it, where trailers go to; as the handler has it
 	none           bool          // there is none
 	here           bool          // all of it came with the header section
+	mine           bool          // the watch has left the connection to it, for who holds reading
 
-	reading sync.Mutex  // held by who reads
-	cause   error       // why it is over, for who holds reading
-	begun   atomic.Bool // somebody has asked for it
+	reading sync.Mutex // held by who reads
 	closed  atomic.Bool
-	over    atomic.Bool // nothing more is read of it, whole or not; set last
-	seen    atomic.Bool // its end was
+	cause   error         // why it is over, for who holds reading
+	reads   atomic.Uint64 // how often somebody has asked for a part
+	over    atomic.Bool   // nothing more is read of it, whole or not; set last
+	seen    atomic.Bool   // its end was
 }
 
 // Read reads from the client, who must not take longer than the idle time for a
 // part. An error stays.
 func (b *body) Read(p []byte) (int, error) {
-	first := !b.begun.Swap(true)
+	b.reads.Add(1) // before the watch is told: it does not begin again
 	b.reading.Lock()
 	defer b.reading.Unlock()
 	switch {
@@ -37,8 +38,12 @@ func (b *body) Read(p []byte) (int, error) {
 	case b.over.Load():
 		return 0, b.cause
 	}
-	if first && !b.here {
-		b.conn.server.config.Awaited(b.conn.Conn)
+	if !b.mine {
+		b.mine = true
+		b.conn.watch.yield()
+		if !b.here {
+			b.conn.server.config.Awaited(b.conn.Conn)
+		}
 	}
 	b.conn.readWithin(b.conn.server.config.IdleTimeout)
 	n, err := b.read(p)
@@ -66,6 +71,9 @@ func (b *body) Close() error {
 
 // ended reports whether nothing more is read of it, for good or ill.
 func (b *body) ended() bool { return b.none || b.over.Load() }
+
+// begun reports whether somebody has asked for it.
+func (b *body) begun() bool { return b.reads.Load() > 0 }
 
 // whole reports whether what follows on the connection is the next request.
 func (b *body) whole() bool { return b.none || b.seen.Load() }

@@ -131,7 +131,7 @@ func (w *Response) frame() {
 // off, or when nobody has asked for it, and it is long or may not come at all.
 func (w *Response) wanted() bool {
 	r, b := w.request, &w.request.body
-	if b.ended() || b.begun.Load() {
+	if b.ended() || b.begun() {
 		return b.whole() || !b.over.Load()
 	}
 	return r.ContentLength >= 0 && r.ContentLength <= drainOctets && w.comes()

@@ -28,6 +28,11 @@ type Config struct {
 	// there. Nil: nobody is.
 	Awaited func(c net.Conn)
 
+	// Socket returns the connection of the system that one is on, below TLS, say:
+	// it is asked whether the client's end has come. Nil: that is the connection
+	// itself.
+	Socket func(c net.Conn) net.Conn
+
 	// Panicked is told of a panic that broke a connection off, with its stack;
 	// of http.ErrAbortHandler it is not. Nil: nobody is.
 	Panicked func(v any, stack []byte)
@@ -60,6 +65,9 @@ func New(c Config) *Server {
 	}
 	if c.Awaited == nil {
 		c.Awaited = func(net.Conn) {}
+	}
+	if c.Socket == nil {
+		c.Socket = func(c net.Conn) net.Conn { return c }
 	}
 	if c.Panicked == nil {
 		c.Panicked = func(any, []byte) {}

@@ -98,7 +98,10 @@ func startTLS(t *testing.T, handler http.HandlerFunc) (*client, *cutConn) {
 			return
 		}
 		_, _ = nc.Write([]byte("go")) // the handshake is not to come early
-		inner := serving.New(serving.Config{Handler: handler, Malformed: malformed, IdleTimeout: 5 * time.Second})
+		inner := serving.New(serving.Config{
+			Handler: handler, Malformed: malformed, IdleTimeout: 5 * time.Second,
+			Socket: func(c net.Conn) net.Conn { return c.(*tls.Conn).NetConn() },
+		})
 		secure := tls.Server(nc, &tls.Config{Certificates: other.TLS.Certificates, MinVersion: tls.VersionTLS12})
 		inner.ServeConn(context.Background(), secure, func(r *http.Request) { r.TLS = new(secure.ConnectionState()) })
 	})
@@ -108,7 +111,7 @@ func startTLS(t *testing.T, handler http.HandlerFunc) (*client, *cutConn) {
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(other.Certificate())
-	cut := &cutConn{Conn: c.Conn}
+	cut := &cutConn{Conn: c}
 	secure := tls.Client(cut, &tls.Config{RootCAs: roots, ServerName: "example.com", MinVersion: tls.VersionTLS12})
 	if err := secure.HandshakeContext(t.Context()); err != nil {
 		t.Fatal(err)

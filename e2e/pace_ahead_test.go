@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -339,7 +340,7 @@ func lateStreams(t *testing.T) {
 // goneAway: who goes away leaves the queue. The origin sees nothing of it, and the
 // next comes at once in its place.
 func goneAway(t *testing.T) {
-	p := newPaced(t, delayed(aheadHost, "4"), nil, "hold: 60s\n")
+	p := newPaced(t, delayed(aheadHost, "4"), nil, "hold: 3m\n")
 	ctx := within(t, 2*time.Minute)
 	stays := p.newAsker(t, "127.0.0.1", "ExampleBot/1.0", http11)
 	if got := stays.get(ctx, "http://"+aheadHost+"/first"); got.status != 200 {
@@ -348,10 +349,21 @@ func goneAway(t *testing.T) {
 	leaving, leave := context.WithCancel(ctx)
 	defer leave()
 	var all sync.WaitGroup
-	for i := range 8 {
+	bodies := []func() io.Reader{
+		func() io.Reader { return nil }, // a GET
+		func() io.Reader { return strings.NewReader("hello") },
+		func() io.Reader { return struct{ io.Reader }{strings.NewReader("hello, in chunks")} },
+		func() io.Reader { return bytes.NewReader(make([]byte, 30<<10)) }, // more than heed reads of it at once
+	}
+	for i := range 4 * len(bodies) {
 		a := p.newAsker(t, "127.0.0.1", "ExampleBot/1.0", []version{http11, http2}[i/2%2])
+		url := fmt.Sprintf("%s://%s/left%d", []string{"http", "https"}[i%2], aheadHost, i)
 		all.Go(func() {
-			a.get(leaving, fmt.Sprintf("%s://%s/left%d", []string{"http", "https"}[i%2], aheadHost, i))
+			if body := bodies[i/4](); body != nil {
+				a.send(leaving, http.MethodPost, url, body)
+			} else {
+				a.get(leaving, url)
+			}
 		})
 	}
 	pause(ctx, 300*time.Millisecond) // they wait, those of https for their robots.txt

@@ -220,10 +220,13 @@ func (a told) retry() time.Duration {
 }
 
 // get asks once.
-func (a *asker) get(ctx context.Context, u string) (got told) {
+func (a *asker) get(ctx context.Context, u string) told { return a.send(ctx, http.MethodGet, u, nil) }
+
+// send asks with a body.
+func (a *asker) send(ctx context.Context, method, u string, body io.Reader) (got told) {
 	began := time.Now()
 	defer func() { got.took = time.Since(began) }()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
+	req, err := http.NewRequestWithContext(ctx, method, u, body)
 	if err != nil {
 		return told{err: err}
 	}
@@ -233,8 +236,8 @@ func (a *asker) get(ctx context.Context, u string) (got told) {
 		return told{err: err}
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	return told{resp.StatusCode, resp.Header, string(body), 0, err}
+	all, err := io.ReadAll(resp.Body)
+	return told{resp.StatusCode, resp.Header, string(all), 0, err}
 }
 
 // insist asks until it gets something other than heed's 429, and comes back when

@@ -112,3 +112,31 @@ func TestAClientThatGoesAwayWaitsForNoRobotsTxt(t *testing.T) {
 		t.Errorf("the origin was asked %d times: %s", n, strings.Join(at.paths, " "))
 	}
 }
+
+// TestAClientThatGoesAwayGivesTheTurnOfItsTunnelUp, though it has said hello.
+func TestAClientThatGoesAwayGivesTheTurnOfItsTunnelUp(t *testing.T) {
+	at := new(witness)
+	r := start(t, modeIs(Tunnel), pacedBy(t, pace.Config{}, time.Minute))
+	origin := newTLSOrigin(t, false, at.ServeHTTP)
+	r.policies.set(origin, rules(origin, "User-agent: *\nCrawl-delay: 30\n"))
+	first := r.connect(t, hostOf(origin))
+	if a := insecure(t, first).send(t, "GET / HTTP/1.1\r\nHost: "+hostOf(origin)+"\r\n\r\n"); a.StatusCode != 200 {
+		t.Fatalf("%s: %s", a.Status, a.body)
+	}
+	_ = first.Close()
+	r.entry(t)
+	for _, reset := range []bool{false, true} {
+		w := r.connect(t, hostOf(origin))
+		if _, err := w.Write(append([]byte{tlsHandshake}, "hello"...)); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "it waits", func() bool { return r.proxy.Pacer.State(0).Waiting == 1 })
+		if reset {
+			_ = w.Conn.(*net.TCPConn).SetLinger(0)
+		}
+		_ = w.Close()
+		if e := r.entry(t); e.Reason != "client-gone" || e.Verdict != audit.Denied {
+			t.Errorf("recorded as %v, %s: %s", e.Verdict, e.Reason, e.Err)
+		}
+	}
+}

@@ -236,30 +236,45 @@ func (p *Proxy) paceTunnel(x *exchange) error {
 // through. The client was told that it is there: clients give up a CONNECT sooner
 // than what is inside.
 func (p *Proxy) relayInTurn(x *exchange, upstream net.Conn) {
-	if x.turn.Waits() {
-		x.err = p.enforced(x, p.waitTurn(x, p.askedOf(x)))
-	}
-	if x.err == nil && upstream == nil {
-		var err error
-		if upstream, err = p.Dial(x.in.Context(), "tcp", x.origin.Addr()); err != nil {
-			x.entry.Verdict = audit.Forwarded
-			_ = p.failed(x, err).Body.Close()
-			_ = x.w.conn.Close()
-			return
-		}
-	}
-	if x.err == nil {
-		x.err = (&departure{x, p}).Send(x.in.Context())
-	}
-	if x.err != nil { // others came first; the log alone can say so
+	upstream, err := p.awaitTunnel(x, upstream)
+	switch {
+	case err != nil:
+		x.entry.Verdict = audit.Forwarded
+		_ = p.failed(x, err).Body.Close()
+		_ = x.w.conn.Close()
+	case x.err != nil: // others came first, or the client left; the log alone can say so
 		_ = p.deny(x).Body.Close()
 		_ = x.w.conn.Close()
-	} else {
+	default:
 		p.relay(x, upstream)
 	}
 	if !x.left && upstream != nil {
 		_ = upstream.Close()
 	}
+}
+
+// awaitTunnel waits for the turn of a tunnel, and connects where that has waited,
+// too. err is that of the connection; x has that of the turn.
+func (p *Proxy) awaitTunnel(x *exchange, upstream net.Conn) (_ net.Conn, err error) {
+	if x.turn.Waits() {
+		in := x.in
+		ctx, stop := x.w.conn.attend(in.Context())
+		x.in = in.WithContext(ctx)
+		defer func() {
+			stop()
+			x.in = in
+		}()
+		x.err = p.enforced(x, p.waitTurn(x, p.askedOf(x)))
+	}
+	if x.err == nil && upstream == nil {
+		if upstream, err = p.Dial(x.in.Context(), "tcp", x.origin.Addr()); err != nil {
+			return nil, err
+		}
+	}
+	if x.err == nil {
+		x.err = (&departure{x, p}).Send(x.in.Context())
+	}
+	return upstream, nil
 }
 
 // paceTold is what a request had to wait for, as it is told.

@@ -2,9 +2,12 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // tracker knows the connections that were hijacked: http.Server.Shutdown does
@@ -133,4 +136,38 @@ func (c *rawConn) first() (byte, error) {
 		c.early = append(c.early, b[0])
 	}
 	return c.early[0], nil
+}
+
+// mostEarly is how much is read of a client that waits. In TLS it says hello, in
+// some 2 KiB, and can do no more.
+const mostEarly = 16 << 10
+
+// attend returns a context that ends when the client goes away: what it sends is
+// read, and kept. The caller reads nothing, and calls stop before it, or anybody
+// else, does again.
+func (c *rawConn) attend(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	_ = c.SetReadDeadline(time.Time{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for buf := make([]byte, 4<<10); len(c.early) < mostEarly; {
+			n, err := c.Conn.Read(buf)
+			c.early = append(c.early, buf[:n]...)
+			switch {
+			case err == nil:
+			case errors.Is(err, os.ErrDeadlineExceeded): // stop's
+				return
+			default:
+				cancel()
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		_ = c.SetReadDeadline(time.Unix(1, 0))
+		<-ended
+		_ = c.SetReadDeadline(time.Time{})
+		cancel()
+	}
 }

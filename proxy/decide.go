@@ -31,5 +31,8 @@ func (p *Proxy) decideTarget(x *exchange, target string) error {
 	}
 	x.entry.Consult(&s)
 	x.entry.Decision = x.entry.Snapshot.Decide(x.entry.Tokens, target)
+	if !known && p.Pacer != nil { // others may wait for what it says
+		p.Pacer.Teach(x.origin.Host, p.askedOf(x).interval)
+	}
 	return nil
 }

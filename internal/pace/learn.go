@@ -2,14 +2,24 @@ package pace
 
 import "time"
 
-// reading is how long after a robots.txt came somebody asks for a page by what it
-// says.
-const reading = 50 * time.Millisecond
+// reading is for how long after a robots.txt came somebody may say what it asks of
+// him: it is read and decided by first, on a machine that does other things.
+const reading = 500 * time.Millisecond
 
 // A fetch of a robots.txt has no interval of its own: it keeps the one that its
 // host's site asked for last. Of a host that is new nobody knows one. So while a
 // first fetch is under way others of that host, of another scheme or port, wait for
 // what it brings; for a second at most, since it may hang.
+
+// Teach says what a host's site asks of a request as soon as that is known: its turn
+// may never be asked for, since a rule disallows it.
+func (p *Pacer) Teach(name string, interval time.Duration) {
+	h, now := p.host(name), p.now()
+	defer h.mu.Unlock()
+	if h.teach(interval, now) {
+		h.dispatch(now)
+	}
+}
 
 // teach takes what a site asks of a request, and reports whether a fetch waits for
 // that.
@@ -32,7 +42,7 @@ func (h *host) learns(t *Turn, now moment) {
 // learned says that a fetch is over. Whoever waits for what it says asks in a moment,
 // and then it is known.
 func (h *host) learned(t *Turn) {
-	if t.robots {
-		h.learning = min(h.learning, h.pacer.now()+reading)
+	if now := h.pacer.now(); t.robots && h.learning > now {
+		h.learning = now + reading
 	}
 }

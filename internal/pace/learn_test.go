@@ -18,6 +18,8 @@ func TestAnotherRobotsTxtWaitsForWhatTheFirstSays(t *testing.T) {
 	}{
 		{"it asks for a gap", 100 * ms, func(r *rig) { r.begin(request{Request: Request{Interval: 2 * s, Hold: 10 * s}}) }, []time.Duration{0, 2*s + 100*ms, 4*s + 100*ms}},
 		{"it asks for none", 100 * ms, func(r *rig) { r.begin(request{}) }, []time.Duration{0, 100 * ms, 100 * ms}},
+		{"it asks for a gap, and disallows", 100 * ms, func(r *rig) { r.Teach("a.example", 2*s) }, []time.Duration{0, 2*s + 100*ms}},
+		{"it asks for none, and disallows", 100 * ms, func(r *rig) { r.Teach("a.example", 0) }, []time.Duration{0, 100 * ms}},
 		{"nobody asks by it", 100 * ms, func(*rig) {}, []time.Duration{0, 100*ms + reading}},
 		{"it hangs", 10 * s, func(*rig) {}, []time.Duration{0, connecting}},
 	} {

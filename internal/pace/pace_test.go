@@ -552,7 +552,9 @@ func TestWhoTakesManyNamesHasNoMoreTurns(t *testing.T) {
 		}
 		r.wg.Go(func() {
 			for ctx.Err() == nil {
-				_ = r.doCtx(ctx, request{Request: Request{Interval: 2 * s, Hold: time.Minute}, by: "one"})
+				if err := r.doCtx(ctx, request{Request: Request{Interval: 2 * s, Hold: time.Minute}, by: "one"}); err != nil {
+					time.Sleep(100 * time.Millisecond) // else it would ask for ever in this moment
+				}
 			}
 		})
 		r.wg.Wait()

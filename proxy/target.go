@@ -163,6 +163,9 @@ func (x *exchange) readAbsolute(raw string) error {
 // checkExpect refuses an expectation that heed does not know: it could not be met
 // (RFC 9110 §10.1.1).
 func checkExpect(r *http.Request) error {
+	if !r.ProtoAtLeast(1, 1) { // it means nothing there, and does not go on
+		return nil
+	}
 	for _, line := range r.Header["Expect"] {
 		for e := range strings.SplitSeq(line, ",") {
 			if e = strings.TrimSpace(e); e != "" && !strings.EqualFold(e, "100-continue") {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,7 +19,7 @@ func post(lines, body string) request {
 const behind = "GET /private HTTP/1.1\r\nHost: rules.test\r\nX-Mark: {evil}\r\n\r\n"
 
 // framings are E: framing, fields, methods.
-var framings = slicesOf(
+var framings = slices.Concat(
 	[]row{
 		{"E1", "pipelined, each decided", raw, request{}, outcome{}, pipelined},
 		{"E2", "a length with chunks", raw, post("Content-Length: 5\nTransfer-Encoding: chunked", "0\r\n\r\n"+behind), refused(400, 0), nil},
@@ -55,6 +56,7 @@ var framings = slicesOf(
 		{"E11", "interim answers are forwarded", raw, request{target: "/hints"}, outcome{}, interim},
 		{"E12", "Expect: 100-continue, denied", raw, request{method: "POST", target: "/private", fields: []string{"Expect: 100-continue", "Content-Length: 5"}}, denied(), nil},
 		{"E12", "an unknown Expect", raw, request{target: "/x", fields: []string{"Expect: tea"}}, refused(417), nil},
+		{"E12", "an unknown Expect in HTTP/1.0, where it means nothing", p, request{version: "HTTP/1.0", target: "/x", fields: []string{"Expect: tea"}}, reached(), without("expect")},
 		{"E13", "a range", all, request{target: "/private", fields: []string{"Range: bytes=0-1"}}, denied(), nil},
 		{"E13", "a condition", all, request{target: "/private", fields: []string{"If-None-Match: *"}}, denied(), nil},
 	},

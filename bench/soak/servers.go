@@ -2,17 +2,10 @@ package main
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"io"
 	"log" //nolint:depguard // net/http asks for one: Server.ErrorLog
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -20,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"heed/bench/engine/load"
 )
 
 // servers are one for http and one for https, for all hosts.
@@ -31,17 +26,21 @@ type servers struct {
 
 // serve begins.
 func (w *web) serve(ctx context.Context) error {
-	certificate, root, err := certificates(w.sites)
+	names := make([]string, 0, len(w.sites))
+	for _, s := range w.sites {
+		names = append(names, s.host)
+	}
+	own, err := load.NewIdentity(names...)
 	if err != nil {
 		return err
 	}
-	if w.roots, err = temporary("roots-*.pem", root); err != nil {
+	if w.roots, err = temporary("roots-*.pem", own.CA); err != nil {
 		return err
 	}
 	if w.plain, err = w.listen(ctx, nil); err != nil {
 		return err
 	}
-	w.secure, err = w.listen(ctx, &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS12})
+	w.secure, err = w.listen(ctx, &tls.Config{Certificates: []tls.Certificate{own.Certificate}, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS12})
 	return err
 }
 
@@ -177,27 +176,4 @@ func serveAs(kind string, out http.ResponseWriter, r *http.Request) {
 	default:
 		_, _ = io.WriteString(out, "a page of "+r.Host)
 	}
-}
-
-// certificates makes one for all sites, and its root in PEM.
-func certificates(sites []*site) (leaf tls.Certificate, root []byte, err error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return leaf, nil, err
-	}
-	names := make([]string, 0, len(sites))
-	for _, s := range sites {
-		names = append(names, s.host)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "origins of the soak"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(48 * time.Hour), DNSNames: names,
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		return leaf, nil, err
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
 }

@@ -20,9 +20,9 @@ type Identity struct {
 	CA          []byte // PEM, for the proxies to trust
 }
 
-// NewIdentity makes both anew, for 127.0.0.1.
-func NewIdentity() (*Identity, error) {
-	ca, key, err := newCA("the origin's CA in bench/engine")
+// NewIdentity makes both anew, for 127.0.0.1 and for names.
+func NewIdentity(names ...string) (*Identity, error) {
+	ca, key, err := newCA("the origins' CA in bench")
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func NewIdentity() (*Identity, error) {
 	}
 	leaf := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "127.0.0.1"},
-		NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: names,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, leaf, ca, own.Public(), key)

@@ -53,8 +53,9 @@ func newFlights(mostAhead int) *flights {
 	return &flights{ctx: ctx, cancel: cancel, mostAhead: int64(mostAhead), byKey: make(map[origin.Origin]*flight)}
 }
 
-// await waits for the flight of o, which it starts when there is none.
-func (f *Fetcher) await(ctx context.Context, o origin.Origin) (policy.Snapshot, error) {
+// awaitAlways waits for the flight of o, which it starts when there is none, for as
+// long as ctx says, whatever the flight waits for.
+func (f *Fetcher) awaitAlways(ctx context.Context, o origin.Origin) (policy.Snapshot, error) {
 	if err := ctx.Err(); err != nil {
 		return policy.Snapshot{}, err
 	}

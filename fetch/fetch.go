@@ -249,7 +249,7 @@ func (f *Fetcher) Snapshot(ctx context.Context, o origin.Origin) (s policy.Snaps
 	if f.look(o, time.Now(), &s) {
 		return s, nil
 	}
-	return f.await(ctx, o)
+	return f.awaitAlways(ctx, o)
 }
 
 // Remembered returns what Snapshot would return without asking the store or the

@@ -60,7 +60,7 @@ func (r *trial) listen(protocols ...string) net.Listener {
 	if !r.overTLS() {
 		return l
 	}
-	return tls.NewListener(l, &tls.Config{GetCertificate: r.root.certificate, NextProtos: protocols})
+	return tls.NewListener(l, &tls.Config{GetCertificate: r.root.Certificate, NextProtos: protocols})
 }
 
 // authorityOf is a listener's port under a name.

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"heed/e2e/root"
 )
 
 // heed must be invisible: what one end sends is what the other gets, on every
@@ -106,7 +108,7 @@ func clientHTTP1(w way) string {
 // stand is a heed for the trials of one test.
 type stand struct {
 	heed  *heed
-	root  *testRoot      // vouches for the origins
+	root  *root.Root     // vouches for the origins
 	trust *x509.CertPool // heed's CA alone
 }
 
@@ -116,7 +118,7 @@ func newStand(t *testing.T) *stand {
 	t.Helper()
 	root := newTestRoot(t)
 	file := filepath.Join(t.TempDir(), "test-root.pem")
-	if err := os.WriteFile(file, root.pem, 0o600); err != nil {
+	if err := os.WriteFile(file, root.PEM, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	// All trials ask one host, and at a time.

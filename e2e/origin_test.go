@@ -2,16 +2,9 @@ package e2e
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"io"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -20,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"heed/e2e/root"
 )
 
 // seen is one request as it reached an origin.
@@ -55,12 +50,12 @@ func newOriginOf(t testing.TB, robots map[string]string, pages map[string]http.H
 	o := &origin{robots: robots, pages: pages}
 	root := newTestRoot(t)
 	o.rootFile = filepath.Join(t.TempDir(), "test-root.pem")
-	if err := os.WriteFile(o.rootFile, root.pem, 0o600); err != nil {
+	if err := os.WriteFile(o.rootFile, root.PEM, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	o.httpAddr = serveOrigin(t, o.handler("http"), nil)
 	o.httpsAddr = serveOrigin(t, o.handler("https"), &tls.Config{
-		GetCertificate: root.certificate,
+		GetCertificate: root.Certificate,
 		NextProtos:     versions,
 	})
 	return o
@@ -153,70 +148,12 @@ func (o *origin) connectTo() []string {
 	}
 }
 
-// testRoot issues a certificate for whatever name is asked for.
-type testRoot struct {
-	pem  []byte
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-
-	mu     sync.Mutex
-	leaves map[string]*tls.Certificate
-}
-
-func newTestRoot(t testing.TB) *testRoot {
+// newTestRoot makes a root that origins' certificates come from.
+func newTestRoot(t testing.TB) *root.Root {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	r, err := root.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{
-		SerialNumber:          big.NewInt(1),
-		Subject:               pkix.Name{CommonName: "root of the test origins"},
-		NotBefore:             time.Now().Add(-time.Hour),
-		NotAfter:              time.Now().Add(24 * time.Hour),
-		IsCA:                  true,
-		BasicConstraintsValid: true,
-		KeyUsage:              x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &testRoot{
-		pem:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		cert:   cert,
-		key:    key,
-		leaves: map[string]*tls.Certificate{},
-	}
-}
-
-func (r *testRoot) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if leaf := r.leaves[hello.ServerName]; leaf != nil {
-		return leaf, nil
-	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()),
-		NotBefore:    time.Now().Add(-time.Hour),
-		NotAfter:     time.Now().Add(24 * time.Hour),
-		KeyUsage:     x509.KeyUsageDigitalSignature,
-		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		DNSNames:     []string{hello.ServerName},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, r.cert, &key.PublicKey, r.key)
-	if err != nil {
-		return nil, err
-	}
-	leaf := &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
-	r.leaves[hello.ServerName] = leaf
-	return leaf, nil
+	return r
 }

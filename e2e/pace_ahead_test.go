@@ -306,7 +306,7 @@ const lateFor = 200 * time.Millisecond
 func lateStreams(t *testing.T) {
 	root := newTestRoot(t)
 	o := &origin{rootFile: filepath.Join(t.TempDir(), "root.pem"), robots: delayed(aheadHost, "1"), pages: map[string]http.HandlerFunc{}}
-	writeFile(t, o.rootFile, root.pem)
+	writeFile(t, o.rootFile, root.PEM)
 	paths := numbered("/late", 6)
 	for i, path := range paths {
 		o.pages[path] = func(w http.ResponseWriter, r *http.Request) {

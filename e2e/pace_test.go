@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"heed/e2e/root"
 )
 
 // The files pace_… hold what an origin sees of heed's pace: when requests reach
@@ -290,7 +292,7 @@ func need(t testing.TB, find func() ([]string, error)) []string {
 }
 
 // serveOneStream serves HTTP/2 with one stream at a time on a connection.
-func serveOneStream(t *testing.T, h http.Handler, root *testRoot) string {
+func serveOneStream(t *testing.T, h http.Handler, root *root.Root) string {
 	t.Helper()
 	l, err := stamping.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -300,7 +302,7 @@ func serveOneStream(t *testing.T, h http.Handler, root *testRoot) string {
 	protocols.SetHTTP2(true)
 	s := &http.Server{
 		Handler: h, Protocols: protocols, ReadHeaderTimeout: time.Minute,
-		TLSConfig:   &tls.Config{GetCertificate: root.certificate, NextProtos: []string{"h2"}},
+		TLSConfig:   &tls.Config{GetCertificate: root.Certificate, NextProtos: []string{"h2"}},
 		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: 1},
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 	}

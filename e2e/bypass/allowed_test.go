@@ -1,7 +1,9 @@
 package bypass
 
+import "slices"
+
 // allowed are H: what no rule forbids.
-var allowed = slicesOf(
+var allowed = slices.Concat(
 	[]row{
 		{"H1", "/robots.txt of a closed origin", all, request{host: "closed.test", target: "/robots.txt"}, reached(), nil},
 		{"H3", "HTML in place of a robots.txt", all, request{host: "html.test", target: "/x"}, reached(), nil},

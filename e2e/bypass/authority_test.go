@@ -1,6 +1,9 @@
 package bypass
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // get is a request in absolute form, or inside a tunnel that is not for its
 // authority.
@@ -12,7 +15,7 @@ func get(target, host string) request {
 func there(host string) request { return request{host: host, target: "/x", direct: true} }
 
 // authorities are A: who a request is for.
-var authorities = slicesOf(
+var authorities = slices.Concat(
 	[]row{
 		{"A1", "the target's policy, not Host's", p, get("http://closed.test/x", "open.test"), denied(), nil},
 		{"A1", "the target's policy, though Host is closed", p, get("http://open.test/x", "closed.test"), reached(), nil},
@@ -23,7 +26,7 @@ var authorities = slicesOf(
 	each("A2", "Host with ", raw, refused(400), func(host string) request { return request{hostIs: host, target: "/x"} },
 		"rules.test?", "rules .test", "rules.test/", "rules.test#", "a@rules.test", "rules.test\\", "rules.test,closed.test", "rules.test:80:80", "[rules.test]", "rules.test\x00"),
 	[]row{
-		{"A3", "HTTP/1.0 without Host is for the CONNECT's authority, allowed", c | m, request{version: "HTTP/1.0", hostIs: "-", target: "/x"}, reached10(), nil},
+		{"A3", "HTTP/1.0 without Host is for the CONNECT's authority, allowed", c | m, request{version: "HTTP/1.0", hostIs: "-", target: "/x"}, reached(), nil},
 		{"A3", "HTTP/1.0 without Host is for the CONNECT's authority, denied", c | m, request{version: "HTTP/1.0", hostIs: "-", target: "/private"}, denied(), nil},
 		{"A4", "origin-form", p, get("/x", "rules.test"), refused(400), nil},
 		{"A4", "origin-form that is not allowed", p, get("/private", "rules.test"), refused(400), nil},
@@ -67,9 +70,6 @@ var authorities = slicesOf(
 		{"A16", "heed's own admin port", p, request{}, outcome{}, ownAdmin},
 	},
 )
-
-// reached10 is an answer to HTTP/1.0.
-func reached10() outcome { return reached() }
 
 func ownPort(x *trial)  { refusesListener(x, x.proxy) }
 func ownAdmin(x *trial) { refusesListener(x, x.admin) }

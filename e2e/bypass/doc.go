@@ -1,8 +1,8 @@
 // Package bypass tries to get past the built heed: to have a request reach an
 // origin that a rule forbids, or to have one denied that no rule forbids.
 //
-// A row is an idea, with the name that it has in the catalogue of them (A1 to
-// H18), and is tried on every channel for which it means something:
+// A row is an idea, by its section and number, such as A1 or E18, and is tried on
+// every channel for which it means something:
 //
 //	P   octets on the proxy's own port
 //	C   octets inside a CONNECT to port 80

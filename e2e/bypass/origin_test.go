@@ -2,16 +2,9 @@ package bypass
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"io"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -20,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"heed/e2e/root"
 )
 
 // origin serves every host name, by http and by https, and keeps all octets that
@@ -43,13 +38,16 @@ type stream struct {
 func newOrigin(t *testing.T) *origin {
 	t.Helper()
 	o := &origin{robots: map[string]string{}, pages: map[string]http.HandlerFunc{}}
-	root := newRoot(t)
+	issuer, err := root.New()
+	if err != nil {
+		t.Fatal(err)
+	}
 	o.roots = filepath.Join(t.TempDir(), "roots.pem")
-	if err := os.WriteFile(o.roots, root.pem, 0o600); err != nil {
+	if err := os.WriteFile(o.roots, issuer.PEM, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	o.plain = o.listen(t, nil)
-	o.secure = o.listen(t, &tls.Config{GetCertificate: root.certificate, NextProtos: []string{"http/1.1"}})
+	o.secure = o.listen(t, &tls.Config{GetCertificate: issuer.Certificate, NextProtos: []string{"http/1.1"}})
 	return o
 }
 
@@ -157,60 +155,4 @@ func (o *origin) around(text string) string {
 		return got[begin+4 : at+end]
 	}
 	return ""
-}
-
-// root issues a certificate for whatever name or address is asked for.
-type root struct {
-	pem  []byte
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-
-	mu     sync.Mutex
-	leaves map[string]*tls.Certificate
-}
-
-func newRoot(t *testing.T) *root {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "root of the origins"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &root{pem: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), cert: cert, key: key, leaves: map[string]*tls.Certificate{}}
-}
-
-func (r *root) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if leaf := r.leaves[hello.ServerName]; leaf != nil {
-		return leaf, nil
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	if hello.ServerName != "" {
-		template.DNSNames = []string{hello.ServerName}
-	} else {
-		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, r.cert, &r.key.PublicKey, r.key)
-	if err != nil {
-		return nil, err
-	}
-	leaf := &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: r.key}
-	r.leaves[hello.ServerName] = leaf
-	return leaf, nil
 }

@@ -2,10 +2,7 @@ package bypass
 
 import (
 	"fmt"
-	"slices"
 )
-
-func slicesOf(parts ...[]row) []row { return slices.Concat(parts...) }
 
 // each is a row for each of several values.
 func each(id, why string, on channel, want outcome, make func(string) request, values ...string) (rows []row) {

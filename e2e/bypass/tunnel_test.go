@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -21,7 +22,7 @@ func inner(line, host string) request {
 }
 
 // tunnels are B: CONNECT, TLS, HTTP/2, Upgrade.
-var tunnels = slicesOf(
+var tunnels = slices.Concat(
 	[]row{
 		{"B1", "http in a tunnel is decided by request, denied", c, target("/private"), denied(), nil},
 		{"B1", "http in a tunnel is decided by request, allowed", c, target("/x"), reached(), nil},
@@ -107,15 +108,8 @@ func behindConnect(x *trial) {
 // pseudo sends a header section that is not to be taken for a request.
 func pseudo(fields ...string) func(*trial) {
 	return func(x *trial) {
-		conn, err := x.open(h2, rulesHost)
-		if err != nil {
-			x.Fatal(err)
-		}
-		defer conn.Close()
-		s, err := newStreams(conn)
-		if err != nil {
-			x.Fatal(err)
-		}
+		s := x.streams()
+		defer s.conn.Close()
 		a, err := s.ask("", append(fields[:len(fields):len(fields)], "x-mark", x.mark)...)
 		if err != nil {
 			x.Fatal(err)
@@ -125,17 +119,24 @@ func pseudo(fields ...string) func(*trial) {
 	}
 }
 
-// everyStream has allowed and disallowed streams under way together.
-func everyStream(x *trial) {
+// streams opens HTTP/2 for the host with rules.
+func (x *trial) streams() *streams {
+	x.Helper()
 	conn, err := x.open(h2, rulesHost)
 	if err != nil {
 		x.Fatal(err)
 	}
-	defer conn.Close()
 	s, err := newStreams(conn)
 	if err != nil {
 		x.Fatal(err)
 	}
+	return s
+}
+
+// everyStream has allowed and disallowed streams under way together.
+func everyStream(x *trial) {
+	s := x.streams()
+	defer s.conn.Close()
 	for i := range 20 {
 		one := *x
 		one.mark, one.want, one.request = fmt.Sprintf("n%d%s", i, x.mark[1:]), reached(), target("/x")

@@ -113,6 +113,7 @@ var graph = map[string]row{
 	"e2e":                  {},
 	"e2e/bypass":           {},
 	"e2e/clients/goclient": {},
+	"e2e/root":             {},
 }
 
 // door is the one package that knows a module, so that the module can be

@@ -30,7 +30,8 @@
 // A request without an interval keeps nobody waiting.
 //
 // A fetch of a robots.txt (AskRobots) keeps the interval of whatever request it
-// meets, since nobody knows before what the file will ask for.
+// meets, since nobody knows before what the file will ask for. Of a host that is new
+// the second one waits for what the first says (Teach), for a second at most.
 //
 // An interval is counted from the moment in which a request goes out (Send), not
 // from that in which it was let go: to connect may take seconds. For one of them
@@ -55,7 +56,7 @@
 // every turn that it has (start-time fair queueing), and the lowest goes. Who has
 // many requests waiting, or comes back all the time, has no more turns than who
 // comes with one; who was told to come back keeps its tag until then. Names that
-// a client gives itself share what is the client's.
+// a client gives itself share what is the client's, by turns among themselves.
 //
 // A request that would wait longer than it may is refused at once, with the time
 // at which it would be its turn. Those who are refused one after the other are

@@ -99,6 +99,17 @@ type client struct {
 	r *bufio.Reader
 }
 
+// has waits until the server has n connections open: its client sees the end of
+// one before the server has put it away.
+func (s *server) has(n int) {
+	s.t.Helper()
+	for until := time.Now().Add(20 * time.Second); s.Conns() != n; time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			s.t.Fatalf("%d connections are open, want %d", s.Conns(), n)
+		}
+	}
+}
+
 func (s *server) client() *client {
 	s.t.Helper()
 	c, err := s.dial()

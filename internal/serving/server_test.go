@@ -43,9 +43,7 @@ func TestShutdown(t *testing.T) {
 		c.ends()
 	}
 	_, _ = io.ReadAll(ended.r) // what it has sent may have it reset
-	if n := s.Conns(); n != 1 {
-		t.Errorf("%d connections are open, want that of the exchange", n)
-	}
+	s.has(1) // that of the exchange
 	if c, err := s.dial(); err == nil {
 		_ = c.Close()
 		t.Error("it still listens")
@@ -195,9 +193,7 @@ func TestPanicOutsideAHandler(t *testing.T) {
 	if n := told.Load(); n != 2 {
 		t.Errorf("told %d times", n)
 	}
-	if n := s.Conns(); n != 0 {
-		t.Errorf("%d connections are left", n)
-	}
+	s.has(0)
 }
 
 // TestRefusal arrives though the client goes on sending, and does not read at

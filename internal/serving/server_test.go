@@ -43,7 +43,7 @@ func TestShutdown(t *testing.T) {
 		c.ends()
 	}
 	_, _ = io.ReadAll(ended.r) // what it has sent may have it reset
-	s.has(1) // that of the exchange
+	s.has(1)                   // that of the exchange
 	if c, err := s.dial(); err == nil {
 		_ = c.Close()
 		t.Error("it still listens")

@@ -50,7 +50,7 @@ func TestBadInput(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
 			method, _, _ := strings.Cut(tt.request, " ")
-			a := send(t, h.proxy, method, tt.request)
+			a := send(t, h.Proxy, method, tt.request)
 			if a.status != tt.status {
 				t.Errorf("%.120q: %s, want %d: %s", tt.request, a.reason, tt.status, a.body)
 			}
@@ -76,14 +76,14 @@ func TestTargetCountsNotHost(t *testing.T) {
 	}, nil)
 	h := startHeed(t, nil, o.connectTo()...)
 
-	a := send(t, h.proxy, "GET", "GET http://closed.example/x1 HTTP/1.1\r\nHost: open.example\r\n\r\n")
+	a := send(t, h.Proxy, "GET", "GET http://closed.example/x1 HTTP/1.1\r\nHost: open.example\r\n\r\n")
 	if a.status != 403 && a.status != 400 {
 		t.Errorf("a closed target under an open Host: %s, want 403 or 400", a.reason)
 	}
 	if got := o.requests("/x1"); len(got) > 0 {
 		t.Errorf("it reached the origin: %+v", got)
 	}
-	a = send(t, h.proxy, "GET", "GET http://open.example/x2 HTTP/1.1\r\nHost: closed.example\r\n\r\n")
+	a = send(t, h.Proxy, "GET", "GET http://open.example/x2 HTTP/1.1\r\nHost: closed.example\r\n\r\n")
 	if a.status != 200 && a.status != 400 {
 		t.Errorf("an open target under a closed Host: %s, want 200 or 400: %s", a.reason, a.body)
 	}
@@ -104,7 +104,7 @@ func TestTunnelIsForItsAuthority(t *testing.T) {
 		"GET http://closed.example/y HTTP/1.1\r\nHost: closed.example\r\n\r\n",
 		"GET http://closed.example/y HTTP/1.1\r\nHost: open.example\r\n\r\n",
 	} {
-		c := &rawConn{addr: h.proxy}
+		c := &rawConn{addr: h.Proxy}
 		a, err := c.once("CONNECT", []byte("CONNECT open.example:80 HTTP/1.1\r\nHost: open.example:80\r\n\r\n"))
 		if err != nil || a.status != 200 {
 			t.Fatalf("CONNECT open.example:80: %s, %v", a.reason, err)

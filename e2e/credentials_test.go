@@ -113,7 +113,7 @@ func tryCredentials(t *testing.T, c client, byHand settings) {
 func checkNamed(t *testing.T, h *heed) {
 	t.Helper()
 	var named int
-	for line := range strings.Lines(h.log.String()) {
+	for line := range strings.Lines(h.Log.String()) {
 		var e struct {
 			Message, Verdict, Reason, Purpose string
 			Status                            int
@@ -134,7 +134,7 @@ func checkNamed(t *testing.T, h *heed) {
 		t.Error("the log names nobody")
 	}
 	for _, secret := range []string{password, escaped, passwordHash} {
-		if strings.Contains(h.log.String(), secret) {
+		if strings.Contains(h.Log.String(), secret) {
 			t.Errorf("the log has %q", secret)
 		}
 	}

@@ -12,7 +12,7 @@ func get(t *testing.T, h *heed, url string) rawAnswer {
 	t.Helper()
 	_, rest, _ := strings.Cut(url, "://")
 	host, _, _ := strings.Cut(rest, "/")
-	return send(t, h.proxy, "GET", "GET "+url+" HTTP/1.1\r\nHost: "+host+"\r\n\r\n")
+	return send(t, h.Proxy, "GET", "GET "+url+" HTTP/1.1\r\nHost: "+host+"\r\n\r\n")
 }
 
 // TestAccessResults: what the status of robots.txt makes of a page, RFC 9309
@@ -139,8 +139,8 @@ func TestSpecialAddresses(t *testing.T) {
 func TestOwnListeners(t *testing.T) {
 	o := newOrigin(t, nil, nil)
 	h := startHeed(t, nil, o.connectTo()...)
-	_, proxyPort, _ := net.SplitHostPort(h.proxy)
-	_, adminPort, _ := net.SplitHostPort(h.admin)
+	_, proxyPort, _ := net.SplitHostPort(h.Proxy)
+	_, adminPort, _ := net.SplitHostPort(h.Admin)
 	for _, port := range []string{proxyPort, adminPort} {
 		if a := get(t, h, "http://127.0.0.1:"+port+"/metrics"); a.status < 400 {
 			t.Errorf("port %s: %s, want a refusal: %.300s", port, a.reason, a.body)

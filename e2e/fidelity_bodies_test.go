@@ -40,7 +40,7 @@ var peakLine = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 // peak is the most memory that h has ever held.
 func (h *heed) peak(t *testing.T) int64 {
 	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.cmd.Process.Pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.Cmd.Process.Pid))
 	if err != nil {
 		if runtime.GOOS != "linux" {
 			t.Skip("this system does not tell what a process has held")

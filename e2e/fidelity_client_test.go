@@ -33,12 +33,12 @@ func (r *trial) client() *http.Transport {
 	}
 	switch r.channel {
 	case intercepted:
-		tr.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: r.heed.proxy})
+		tr.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: r.heed.Proxy})
 	case tunnelled:
 		tr.DialContext = func(ctx context.Context, _, addr string) (net.Conn, error) { return r.tunnel(ctx, addr) }
 	default: // the target of request's is in absolute-form by itself
 		tr.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "tcp", r.heed.proxy)
+			return new(net.Dialer).DialContext(ctx, "tcp", r.heed.Proxy)
 		}
 	}
 	r.t.Cleanup(tr.CloseIdleConnections)
@@ -112,7 +112,7 @@ type wire struct {
 
 // tunnel connects to heed and has it accept a CONNECT.
 func (r *trial) tunnel(ctx context.Context, authority string) (net.Conn, error) {
-	c, err := new(net.Dialer).DialContext(ctx, "tcp", r.heed.proxy)
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", r.heed.Proxy)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (r *trial) dial(authority string) (*wire, error) {
 	switch r.channel {
 	case plain, secure:
 		w.target = func(path string) string { return r.url(authority, path) }
-		w.Conn, err = net.Dial("tcp", r.heed.proxy)
+		w.Conn, err = net.Dial("tcp", r.heed.Proxy)
 	default:
 		w.Conn, err = r.tunnel(r.ctx, authority)
 	}

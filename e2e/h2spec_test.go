@@ -53,7 +53,7 @@ func TestHTTP2IsAsH2specExpects(t *testing.T) {
 	door := "localhost:" + port // a name, of which the origin has a certificate
 	config := writeConfig(t, "upstream:\n  roots: "+o.rootFile+"\npace: {per_origin: 0, per_address: 0}\n")
 	h := startHeed(t, nil, "--config", config, "--connect-to", door+":"+o.httpsAddr, "--allow-address", "127.0.0.0/8")
-	serveDoor(t, l, h.proxy, door)
+	serveDoor(t, l, h.Proxy, door)
 	report := filepath.Join(dir, "report.xml")
 	out := execute(t, 5*time.Minute, cleanEnv(dir), program, "-h", "localhost", "-p", port, "-t", "-k", "-o", "5", "-j", report)
 	octets, err := os.ReadFile(report)

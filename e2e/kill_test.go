@@ -32,10 +32,10 @@ func (l *robotsLog) of(host string) []time.Time {
 // kill ends heed as a power cut does, and waits until it is gone.
 func (h *heed) kill(t testing.TB) {
 	t.Helper()
-	if err := h.cmd.Process.Signal(syscall.SIGKILL); err != nil {
+	if err := h.Cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	<-h.done
+	<-h.Done
 }
 
 // TestKilledUnderLoadHeedFetchesNothingTwice that it had for more than a second
@@ -58,14 +58,14 @@ func TestKilledUnderLoadHeedFetchesNothingTwice(t *testing.T) {
 				t.Fatalf("round %d: h%d.example: %s", round, i, a.reason)
 			}
 		}
-		time.AfterFunc(2500*time.Millisecond, func() { _ = h.cmd.Process.Signal(syscall.SIGKILL) })
+		time.AfterFunc(2500*time.Millisecond, func() { _ = h.Cmd.Process.Signal(syscall.SIGKILL) })
 		for done := false; !done; fresh++ {
 			select {
-			case <-h.done:
+			case <-h.Done:
 				done = true
 			default:
 				host := fmt.Sprintf("h%d.example", fresh)
-				c := &rawConn{addr: h.proxy}
+				c := &rawConn{addr: h.Proxy}
 				_, _ = c.once("GET", []byte("GET http://"+host+"/private HTTP/1.1\r\nHost: "+host+"\r\n\r\n")) // heed may be dead by now
 				c.drop()
 			}
@@ -96,8 +96,8 @@ func TestKilledUnderLoadHeedFetchesNothingTwice(t *testing.T) {
 			t.Errorf("round %d: %d of %d hosts were fetched again although they had been known for more than a second", round, due, fresh)
 		}
 		h.kill(t)
-		if bytes.Contains([]byte(h.log.String()), []byte("set aside")) {
-			t.Errorf("round %d: the file was damaged by the kill\n%s", round, h.log.tail(20))
+		if bytes.Contains([]byte(h.Log.String()), []byte("set aside")) {
+			t.Errorf("round %d: the file was damaged by the kill\n%s", round, h.Log.Tail(20))
 		}
 	}
 }
@@ -105,5 +105,5 @@ func TestKilledUnderLoadHeedFetchesNothingTwice(t *testing.T) {
 // startUnattended starts a heed that the test ends by itself.
 func startUnattended(t *testing.T, flags ...string) *heed {
 	t.Helper()
-	return start(t, func(h *heed, _ testing.TB) { _ = h.cmd.Process.Kill(); <-h.done }, nil, flags...) // it may be gone
+	return start(t, func(h *heed, _ testing.TB) { _ = h.Cmd.Process.Kill(); <-h.Done }, nil, flags...) // it may be gone
 }

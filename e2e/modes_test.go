@@ -80,7 +80,7 @@ clients:
 		}{{"http", "http", nil}, {"TLS", "https", []string{"--http1.1"}}, {"HTTP/2", "https", []string{"--http2"}}} {
 			target := fmt.Sprintf("%s?%s-%s", c.path, c.client, strings.ReplaceAll(channel.name, "/", ""))
 			env := cleanEnv(t.TempDir(), "CURL_CA_BUNDLE="+s.bundle)
-			proxy := []string{"-x", fmt.Sprintf("http://%s:%s@%s", c.client, escaped, h.proxy)}
+			proxy := []string{"-x", fmt.Sprintf("http://%s:%s@%s", c.client, escaped, h.Proxy)}
 			status, fields := curlPage(t, env, append(proxy, channel.flags...), channel.scheme+"://"+c.host+target)
 			decision := fields.Get("Robots-Decision")
 			if status != c.status || !strings.HasPrefix(decision, c.decision) || c.decision == "" && decision != "" {
@@ -99,7 +99,7 @@ clients:
 func checkReported(t *testing.T, h *heed, want int) {
 	t.Helper()
 	n := 0
-	for line := range strings.Lines(h.log.String()) {
+	for line := range strings.Lines(h.Log.String()) {
 		var e struct {
 			Verdict, Reason, Path string
 			Report                bool
@@ -115,7 +115,7 @@ func checkReported(t *testing.T, h *heed, want int) {
 	if n != want {
 		t.Errorf("%d lines of the log are reported, want %d", n, want)
 	}
-	resp, err := (&http.Client{Timeout: time.Minute}).Get("http://" + h.admin + "/metrics")
+	resp, err := (&http.Client{Timeout: time.Minute}).Get("http://" + h.Admin + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ clients:
 	asked := 0
 	ask := func(h *heed, scheme string) http.Header {
 		asked++
-		status, fields := curlPage(t, cleanEnv(t.TempDir()), []string{"-k", "-x", fmt.Sprintf("http://news:%s@%s", escaped, h.proxy)}, fmt.Sprintf("%s://%s/page%d", scheme, openHost, asked))
+		status, fields := curlPage(t, cleanEnv(t.TempDir()), []string{"-k", "-x", fmt.Sprintf("http://news:%s@%s", escaped, h.Proxy)}, fmt.Sprintf("%s://%s/page%d", scheme, openHost, asked))
 		statuses[status]++
 		return fields
 	}

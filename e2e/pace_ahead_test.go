@@ -108,7 +108,7 @@ func keepAsking(connections int, every time.Duration) crowding {
 func cutOff(ctx context.Context, t *testing.T, p *paced, from, agent string) {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	for n := 0; ctx.Err() == nil; n++ {
-		c, err := dialer.DialContext(ctx, "tcp", p.proxy)
+		c, err := dialer.DialContext(ctx, "tcp", p.Proxy)
 		if err != nil {
 			var over net.Error
 			if !errors.As(err, &over) || !over.Timeout() { // else that is the end of ctx
@@ -162,7 +162,7 @@ func otherWritings(t *testing.T) {
 	for i, authority := range []string{"ahead.example", "AHEAD.example", "ahead.example.", "ahead.example:80", "Ahead.Example.:80", "ahead.example:080"} {
 		all.Go(func() {
 			for n := range 3 {
-				c := &rawConn{addr: p.proxy}
+				c := &rawConn{addr: p.Proxy}
 				got, err := c.once("GET", fmt.Appendf(nil, "GET http://%[1]s/%[2]d-%[3]d HTTP/1.1\r\nHost: %[1]s\r\nUser-Agent: ExampleBot/1.0\r\n\r\n", authority, i, n))
 				c.drop()
 				if err != nil || got.status != 200 && got.status != 400 {

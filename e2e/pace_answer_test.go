@@ -187,7 +187,7 @@ func connectIsNotHeld(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 3 {
 		all.Go(func() {
-			c, _, got := tunnelTo(ctx, p.proxy, answerHost+":443")
+			c, _, got := tunnelTo(ctx, p.Proxy, answerHost+":443")
 			if got.status != 200 || got.took > atOnceIs {
 				t.Errorf("CONNECT: %d after %v, %v", got.status, got.took, got.err)
 				return
@@ -214,7 +214,7 @@ func unreadTunnel(t *testing.T) {
 	trust := x509.NewCertPool()
 	trust.AppendCertsFromPEM(pem)
 
-	first, _, got := tunnelTo(ctx, p.proxy, answerHost+":443")
+	first, _, got := tunnelTo(ctx, p.Proxy, answerHost+":443")
 	if got.status != 200 || got.took > 1900*time.Millisecond {
 		t.Fatalf("CONNECT: %d after %v, %v; want 200 at once, though its turn comes in 2 s", got.status, got.took, got.err)
 	}
@@ -224,13 +224,13 @@ func unreadTunnel(t *testing.T) {
 			t.Errorf("in the first: %d, %v", status, err)
 		}
 	})
-	_, _, got = tunnelTo(ctx, p.proxy, answerHost+":443")
+	_, _, got = tunnelTo(ctx, p.Proxy, answerHost+":443")
 	if got.took > 1900*time.Millisecond {
 		t.Errorf("the second CONNECT was answered after %v", got.took)
 	}
 	checkPaced(t, "the second CONNECT", got, "https://"+answerHost)
 	pause(ctx, got.retry())
-	third, _, got := tunnelTo(ctx, p.proxy, answerHost+":443")
+	third, _, got := tunnelTo(ctx, p.Proxy, answerHost+":443")
 	if got.status != 200 || got.took > 1900*time.Millisecond {
 		t.Errorf("CONNECT when it was told to come: %d after %v, %v", got.status, got.took, got.err)
 	} else if status, _, err := askInside(third, trust, "/third"); status != 200 {

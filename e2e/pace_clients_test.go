@@ -175,7 +175,7 @@ func (p *paced) settings(t *testing.T) settings {
 	t.Helper()
 	dir := t.TempDir()
 	s := settings{url: p.url(), bundle: filepath.Join(dir, "bundle.pem"), wgetrc: filepath.Join(dir, "wgetrc")}
-	writeFile(t, s.bundle, heedCommand(t, nil, "ca", "export", "--bundle", "--state-dir", p.stateDir))
+	writeFile(t, s.bundle, heedCommand(t, nil, "ca", "export", "--bundle", "--state-dir", p.StateDir))
 	writeFile(t, s.wgetrc, []byte("ca_certificate = "+s.bundle+"\n"))
 	return s
 }

@@ -193,7 +193,7 @@ func (p *paced) newAsker(t testing.TB, from, agent string, v version) *asker {
 	protocols.SetHTTP2(v == http2)
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	tr := &http.Transport{
-		Proxy:               http.ProxyURL(&url.URL{Scheme: "http", Host: p.proxy}),
+		Proxy:               http.ProxyURL(&url.URL{Scheme: "http", Host: p.Proxy}),
 		DialContext:         dialer.DialContext,
 		Protocols:           protocols,
 		TLSClientConfig:     &tls.Config{RootCAs: p.trust},

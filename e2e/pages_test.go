@@ -43,7 +43,7 @@ func TestOwnPages(t *testing.T) {
 	if strings.Contains(strings.ToLower(start), "<script") {
 		t.Error("the start page holds a script")
 	}
-	want := heedCommand(t, nil, "ca", "export", "--state-dir", h.stateDir)
+	want := heedCommand(t, nil, "ca", "export", "--state-dir", h.StateDir)
 	block, _ := pem.Decode(want)
 	forms := 0
 	for _, m := range regexp.MustCompile(`href="([^"]+\.(?:pem|crt|cer|der))"`).FindAllStringSubmatch(start, -1) {
@@ -99,17 +99,17 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	o := newOrigin(t, nil, nil)
 	h := startHeed(t, nil, o.connectTo()...)
 	secrets := []string{"c00kie-s3cret", "b3arer-s3cret", "pr0xy-s3cret"}
-	send(t, h.proxy, "GET", "GET http://open.example/logged HTTP/1.1\r\nHost: open.example\r\n"+
+	send(t, h.Proxy, "GET", "GET http://open.example/logged HTTP/1.1\r\nHost: open.example\r\n"+
 		"Cookie: sid="+secrets[0]+"\r\nAuthorization: Bearer "+secrets[1]+"\r\nProxy-Authorization: Basic "+secrets[2]+"\r\n\r\n")
 	if len(o.requests("/logged")) == 0 {
 		t.Fatal("the request did not reach the origin")
 	}
 	h.stop(t)
-	if !strings.Contains(h.log.String(), "/logged") {
-		t.Errorf("the log has no line of the exchange:\n%s", h.log)
+	if !strings.Contains(h.Log.String(), "/logged") {
+		t.Errorf("the log has no line of the exchange:\n%s", h.Log.String())
 	}
 	for _, secret := range secrets {
-		if strings.Contains(h.log.String(), secret) {
+		if strings.Contains(h.Log.String(), secret) {
 			t.Errorf("the log holds %q", secret)
 		}
 	}

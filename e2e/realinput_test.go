@@ -71,7 +71,7 @@ func TestRealInput(t *testing.T) {
 	var sum tally
 	for range 8 {
 		wg.Go(func() {
-			c := &rawConn{addr: h.proxy}
+			c := &rawConn{addr: h.Proxy}
 			defer c.drop()
 			for f := range work {
 				for _, q := range f.Q {

@@ -35,11 +35,11 @@ func settingsOf(t *testing.T, h *heed) settings {
 		home:       t.TempDir(),
 	}
 	var err error
-	if s.host, s.port, err = net.SplitHostPort(h.proxy); err != nil {
+	if s.host, s.port, err = net.SplitHostPort(h.Proxy); err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, s.caFile, heedCommand(t, nil, "ca", "export", "--state-dir", h.stateDir))
-	writeFile(t, s.bundle, heedCommand(t, nil, "ca", "export", "--bundle", "--state-dir", h.stateDir))
+	writeFile(t, s.caFile, heedCommand(t, nil, "ca", "export", "--state-dir", h.StateDir))
+	writeFile(t, s.bundle, heedCommand(t, nil, "ca", "export", "--bundle", "--state-dir", h.StateDir))
 	writeFile(t, s.wgetrc, []byte("ca_certificate = "+s.bundle+"\n"))
 	// R's curl package reads CURL_CA_BUNDLE on Linux only in later releases
 	// than Debian 12's.

@@ -105,7 +105,7 @@ func madeState(t *testing.T) string {
 	t.Helper()
 	h := startHeed(t, nil)
 	h.stop(t)
-	return h.stateDir
+	return h.StateDir
 }
 
 func filesOf(t *testing.T, dir string) []string {

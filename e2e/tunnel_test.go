@@ -18,7 +18,7 @@ func TestTunnelDenialIsSeen(t *testing.T) {
 	h := startHeed(t, nil, append([]string{"--config", config}, o.connectTo()...)...)
 	byHand := settingsOf(t, h)
 
-	refusal := send(t, h.proxy, "CONNECT", "CONNECT closed.example:443 HTTP/1.1\r\nHost: closed.example:443\r\n\r\n")
+	refusal := send(t, h.Proxy, "CONNECT", "CONNECT closed.example:443 HTTP/1.1\r\nHost: closed.example:443\r\n\r\n")
 	if refusal.status != 403 {
 		t.Fatalf("CONNECT closed.example:443: %s, want 403", refusal.reason)
 	}

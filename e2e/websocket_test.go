@@ -76,7 +76,7 @@ func echo(w http.ResponseWriter, r *http.Request) {
 func (h *heed) client(t *testing.T) *http.Client {
 	t.Helper()
 	tr := &http.Transport{
-		Proxy:             http.ProxyURL(&url.URL{Scheme: "http", Host: h.proxy}),
+		Proxy:             http.ProxyURL(&url.URL{Scheme: "http", Host: h.Proxy}),
 		TLSClientConfig:   &tls.Config{RootCAs: h.roots(t)},
 		ForceAttemptHTTP2: true,
 	}
@@ -89,7 +89,7 @@ func (h *heed) client(t *testing.T) *http.Client {
 func (h *heed) roots(t testing.TB) *x509.CertPool {
 	t.Helper()
 	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(heedCommand(t, nil, "ca", "export", "--state-dir", h.stateDir)) {
+	if !roots.AppendCertsFromPEM(heedCommand(t, nil, "ca", "export", "--state-dir", h.StateDir)) {
 		t.Fatal("heed ca export printed no certificate")
 	}
 	return roots

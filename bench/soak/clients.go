@@ -16,7 +16,7 @@ import (
 
 // client asks, one request after the other.
 type client struct {
-	p      *process
+	p      *driven
 	w      *web
 	t      *tally
 	random *rand.Rand
@@ -29,9 +29,9 @@ type way struct {
 	http.RoundTripper
 }
 
-func newClient(p *process, w *web, t *tally, n int) *client {
+func newClient(p *driven, w *web, t *tally, n int) *client {
 	c := &client{p: p, w: w, t: t, random: rand.New(rand.NewPCG(uint64(n), 3))} //nolint:gosec // it is to be the same each time
-	proxy := http.ProxyURL(&url.URL{Scheme: "http", Host: p.proxy})
+	proxy := http.ProxyURL(&url.URL{Scheme: "http", Host: p.Proxy})
 	for _, h2 := range []bool{false, true} {
 		protocols := new(http.Protocols)
 		protocols.SetHTTP1(!h2)
@@ -142,7 +142,7 @@ var rubbish = []string{
 // garbage sends some of it, and goes away.
 func (c *client) garbage(ctx context.Context) {
 	c.t.garbage.Add(1)
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.p.proxy)
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.p.Proxy)
 	if err != nil {
 		c.t.refused(err)
 		return
@@ -156,7 +156,7 @@ func (c *client) garbage(ctx context.Context) {
 // idleTunnel holds a tunnel in which nothing is said.
 func (c *client) idleTunnel(ctx context.Context) {
 	c.t.tunnels.Add(1)
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.p.proxy)
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.p.Proxy)
 	if err != nil {
 		c.t.refused(err)
 		return

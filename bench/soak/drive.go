@@ -32,7 +32,7 @@ func (t *tally) wrong(format string, args ...any) {
 const every = 10 * time.Second
 
 // drive has clients ask for so long, and judges.
-func drive(ctx context.Context, p *process, w *web, t *tally, clients int, long time.Duration) error {
+func drive(ctx context.Context, p *driven, w *web, t *tally, clients int, long time.Duration) error {
 	working, stop := context.WithTimeout(ctx, long)
 	defer stop()
 	var all sync.WaitGroup
@@ -71,7 +71,7 @@ func drive(ctx context.Context, p *process, w *web, t *tally, clients int, long 
 }
 
 // settle waits until nothing is under way, and idle connections were closed.
-func settle(ctx context.Context, p *process) (now held, err error) {
+func settle(ctx context.Context, p *driven) (now held, err error) {
 	for range 10 {
 		select {
 		case <-ctx.Done():

@@ -71,8 +71,8 @@ var authorities = slices.Concat(
 	},
 )
 
-func ownPort(x *trial)  { refusesListener(x, x.proxy) }
-func ownAdmin(x *trial) { refusesListener(x, x.admin) }
+func ownPort(x *trial)  { refusesListener(x, x.Proxy) }
+func ownAdmin(x *trial) { refusesListener(x, x.Admin) }
 
 // refusesListener asks for a page of heed's own listener, at an address that the
 // configuration allows, in whatever way.

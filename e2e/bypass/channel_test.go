@@ -50,7 +50,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 // dial opens a connection to heed.
 func (h *heed) dial() (net.Conn, error) {
-	conn, err := net.Dial("tcp", h.proxy)
+	conn, err := net.Dial("tcp", h.Proxy)
 	if err != nil {
 		return nil, err
 	}

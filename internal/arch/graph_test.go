@@ -113,6 +113,7 @@ var graph = map[string]row{
 	"e2e":                  {},
 	"e2e/bypass":           {},
 	"e2e/clients/goclient": {},
+	"e2e/process":          {},
 	"e2e/root":             {},
 }
 

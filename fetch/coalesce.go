@@ -26,10 +26,10 @@ type flights struct {
 	running   sync.WaitGroup
 	mostAhead int64        // how many are ahead of expiry, approximately: no caller's patience bounds those
 	ahead     atomic.Int64 // how many are
-	kept      int          // how many are kept; as many at most. Guarded by mu
 
 	mu     sync.Mutex // guards what follows, and the fields of each flight but snapshot
 	byKey  map[origin.Origin]*flight
+	kept   int // how many go on though nobody waits; mostAhead at most
 	closed bool
 }
 

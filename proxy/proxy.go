@@ -29,10 +29,9 @@ const Host = "heed.internal"
 
 // Policies is where the proxy learns what a robots.txt says. Remembered does not
 // wait, and says false of what is to be waited for; the time is now, by both
-// clocks. Snapshot waits for a fetch
-// at most as long as ctx lasts, and an error means that there was no answer by
-// then. Await is that for a request with so much patience (wait.go). It must be
-// safe for concurrent use.
+// clocks. Snapshot waits for a fetch at most as long as ctx lasts, and an error
+// means that there was no answer by then. Await is that for a request with so much
+// patience (wait.go). It must be safe for concurrent use.
 type Policies interface {
 	Remembered(o origin.Origin, now time.Time) (policy.Snapshot, bool)
 	Snapshot(ctx context.Context, o origin.Origin) (policy.Snapshot, error)

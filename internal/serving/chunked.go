@@ -187,8 +187,8 @@ func (c *chunked) trailers() error {
 		return unexpected(err)
 	}
 	if string(first) == "\r\n" {
-		_, err := c.r.Discard(len("\r\n"))
-		return endOr(err)
+		_, _ = c.r.Discard(len("\r\n")) // which are there
+		return io.EOF
 	}
 	if !c.endIsNear() {
 		return errTrailerLong
@@ -226,11 +226,4 @@ func unexpected(err error) error {
 		return io.ErrUnexpectedEOF
 	}
 	return err
-}
-
-func endOr(err error) error {
-	if err != nil {
-		return err
-	}
-	return io.EOF
 }

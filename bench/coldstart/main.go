@@ -121,12 +121,12 @@ func once(ctx context.Context, heed string, concurrency int, e effort) (measurem
 		return measurement{}, err
 	}
 	defer origins.close()
-	h, err := start(ctx, heed, concurrency)
+	h, err := start(heed, concurrency)
 	if err != nil {
 		return measurement{}, err
 	}
 	own, began := ownCPU(), time.Now()
-	err = ask(ctx, h.proxy, origins, concurrency)
+	err = ask(ctx, h.Proxy, origins, concurrency)
 	m := measurement{took: time.Since(began), own: ownCPU() - own}
 	if m.cpu, m.memory, err = h.stop(err); err != nil {
 		return measurement{}, err

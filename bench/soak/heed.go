@@ -65,7 +65,7 @@ log: {format: json}
 func fewBesideExchanges() func([]byte) bool {
 	octets := 0
 	return func(line []byte) bool {
-		if !bytes.Contains(line, []byte("panic")) && (octets > 1<<20 || bytes.Contains(line, []byte(`"message":"exchange"`))) {
+		if !bytes.Contains(line, []byte("panic")) && (octets > 1<<20 || !process.BesideExchanges(line)) {
 			return false
 		}
 		octets += len(line)

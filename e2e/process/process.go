@@ -1,4 +1,4 @@
-// Package process runs a built heed, for the end-to-end tests and for bench/soak.
+// Package process runs a built heed, for the end-to-end tests and for bench.
 package process
 
 import (
@@ -32,6 +32,9 @@ type Config struct {
 	Flags    []string               // besides those for free ports and the state directory
 	Keep     func(line []byte) bool // whether a line of its log is kept; nil: each is
 }
+
+// BesideExchanges is a Keep for what is no exchange.
+func BesideExchanges(line []byte) bool { return !bytes.Contains(line, []byte(`"message":"exchange"`)) }
 
 // Heed is a running `heed serve`.
 type Heed struct {
